@@ -1,0 +1,50 @@
+"""Which examples share an update: one seeded plan that both frameworks follow."""
+
+import numpy as np
+
+RULES = ("length_grouped", "random")
+# Batches sorted together before they are cut: large enough to spare padding, small enough to stay random.
+GROUP = 50
+
+
+def epoch_batches(lengths, batch_size, seed, epoch, rule="length_grouped"):
+    """Return the batches of one epoch.
+
+    `random`: a permutation cut into batches. `length_grouped`: the permutation is cut into groups of
+    `GROUP` batches, each group sorted by length and cut into batches, and the batches shuffled: every
+    example is seen once, the last batch may be short.
+
+    Args:
+        lengths: sequence of n ints, tokens per example.
+        batch_size: examples an update.
+        seed: data order seed of the run.
+        epoch: 1-based epoch; each has its own order.
+        rule: one of `RULES`.
+
+    Returns:
+        list[list[int]]: ceil(n / batch_size) batches of example numbers.
+
+    Raises:
+        ValueError: unknown rule.
+
+    Source: the grouping of Hugging Face's `LengthGroupedSampler` (megabatches of 50 batches).
+    """
+    if rule not in RULES:
+        raise ValueError(f"batching rule {rule!r}: use one of {', '.join(RULES)}")
+    generator = np.random.default_rng([seed, epoch])
+    lengths = np.asarray(lengths)
+    order = generator.permutation(len(lengths))
+    if rule == "random":
+        return [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]
+    batches = []
+    for start in range(0, len(order), GROUP * batch_size):
+        group = order[start : start + GROUP * batch_size]
+        # A short batch may stand in the last group only, so the number of updates is ceil(n / batch_size).
+        group = group[np.argsort(-lengths[group], kind="stable")]
+        batches += [group[i : i + batch_size].tolist() for i in range(0, len(group), batch_size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def count_updates(n_examples, batch_size, epochs):
+    """Return the optimizer updates that really happen: ceil(n / batch_size) an epoch."""
+    return -(-n_examples // batch_size) * epochs

@@ -1,0 +1,8 @@
+"""The one exception that a user is meant to read."""
+
+
+class StudyError(Exception):
+    """A fault that the user can mend: its text names the key, file or line, and the remedy.
+
+    Raised anywhere below a rule's `main`; `common.rule.running` prints it as one message and exits 1.
+    """

@@ -1,0 +1,134 @@
+"""Files that are whole or absent, and the two text formats of the study (TSV and JSON)."""
+
+import contextlib
+import csv
+import hashlib
+import json
+import os
+import shutil
+
+from common.errors import StudyError
+
+
+@contextlib.contextmanager
+def atomic_path(path):
+    """Yield a temporary path beside `path`; move it into place when the block ends without an exception.
+
+    Args:
+        path: the final file or folder. Its parent is made.
+
+    Yields:
+        str: a path on the same file system, not yet existing.
+    """
+    path = os.fspath(path).rstrip("/")
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    # The name keeps its ending: some writers (numpy, matplotlib, pandas) choose the format by it.
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".part-{os.getpid()}-{name}")
+    try:
+        yield temporary
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    except OSError as error:
+        if error.errno == 28:
+            raise StudyError(f"the disk is full: {path} could not be written; free some space and run again") from error
+        raise
+    finally:
+        if os.path.isdir(temporary):
+            shutil.rmtree(temporary, ignore_errors=True)
+        elif os.path.lexists(temporary):
+            os.remove(temporary)
+
+
+def write_text(path, text):
+    """Write `text` as UTF-8 with Unix line ends, atomically."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as handle:
+        handle.write(text)
+
+
+def write_lines(path, lines):
+    """Write one line per item (which must hold no line end), atomically."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as handle:
+        for line in lines:
+            handle.write(line + "\n")
+
+
+def read_lines(path):
+    """Return the lines of a UTF-8 file, split at the line feed only (as fairseq and SentencePiece do).
+
+    Raises:
+        StudyError: the file is missing or is not UTF-8.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="\n") as handle:
+            return [line.rstrip("\n") for line in handle]
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} is missing") from error
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{path} is not UTF-8 text (byte {error.start}): convert it, for instance with iconv") from error
+
+
+def write_json(path, value):
+    """Write `value` as indented JSON with sorted keys, atomically."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+
+
+def read_json(path):
+    """Return the content of a JSON file.
+
+    Raises:
+        StudyError: missing, or not JSON; the message gives the line.
+    """
+    try:
+        with open(path, encoding="utf-8") as handle:
+            return json.load(handle)
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} is missing") from error
+    except (UnicodeDecodeError, ValueError) as error:
+        raise StudyError(f"{path} is not valid JSON: {error}") from error
+
+
+def write_tsv(path, rows, columns):
+    """Write dictionaries as tab-separated values with a header; floats keep full precision (`repr`).
+
+    Args:
+        path: the file.
+        rows: iterable of dictionaries holding at least `columns`.
+        columns: the header, in order.
+    """
+
+    def cell(value):
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return repr(float(value)) if isinstance(value, float) else str(value)
+
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([cell(row[column]) for column in columns])
+
+
+def read_tsv(path):
+    """Return a TSV file's rows as a list of dictionaries of strings.
+
+    Raises:
+        StudyError: the file is missing.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as handle:
+            return list(csv.DictReader(handle, delimiter="\t"))
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} is missing") from error
+
+
+def sha256(path):
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as handle:
+        while block := handle.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,63 @@
+"""What every rule script does around its `main`: log, errors, threads."""
+
+import contextlib
+import os
+import sys
+import time
+import traceback
+
+from common.errors import StudyError
+
+
+@contextlib.contextmanager
+def running(snakemake):
+    """Send file descriptors 1 and 2 to the rule's log and turn a `StudyError` into one message.
+
+    Children, C code and tracebacks land in the log too. The user's terminal sees only the message of a
+    `StudyError`, or where to find the log of an unexpected fault.
+
+    Args:
+        snakemake: the object that Snakemake puts into a script's namespace.
+
+    Raises:
+        SystemExit: with status 1 after any exception.
+    """
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = str(snakemake.threads)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    log = snakemake.log[0] if snakemake.log else None
+    terminal = os.dup(2)
+    if log:
+        os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
+        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(handle, 1)
+        os.dup2(handle, 2)
+        os.close(handle)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)
+    started = time.monotonic()
+    try:
+        yield
+    except StudyError as error:
+        _fail(terminal, f"error in rule {snakemake.rule}: {error}", log)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            return
+        _fail(terminal, f"rule {snakemake.rule} stopped with status {stop.code}; its log: {log}", log)
+    except BaseException as error:  # noqa: BLE001 - reported, then the job fails
+        traceback.print_exc()
+        _fail(terminal, f"rule {snakemake.rule} failed ({type(error).__name__}: {error}); its log: {log}", log)
+    print(f"[{snakemake.rule}] {time.monotonic() - started:.1f} s")
+    os.close(terminal)
+
+
+def _fail(terminal, message, log):
+    """Write `message` to the log and to the user's terminal, then exit 1."""
+    if log:
+        print(message, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.write(terminal, (message + "\n").encode("utf-8", "replace"))
+    raise SystemExit(1)
