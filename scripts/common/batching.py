@@ -48,3 +48,17 @@ def epoch_batches(lengths, batch_size, seed, epoch, rule="length_grouped"):
 def count_updates(n_examples, batch_size, epochs):
     """Return the optimizer updates that really happen: ceil(n / batch_size) an epoch."""
     return -(-n_examples // batch_size) * epochs
+
+
+def length_sorted_batches(lengths, batch_size):
+    """Return example numbers from longest to shortest, cut into batches: for scoring, where order is free.
+
+    Args:
+        lengths: sequence of n ints.
+        batch_size: examples a batch.
+
+    Returns:
+        list[list[int]]
+    """
+    order = np.argsort(-np.asarray(lengths), kind="stable")
+    return [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]

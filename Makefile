@@ -1,0 +1,146 @@
+# Set-up and the commands of every day; `make help` lists them. Works with GNU make 3.82 or later.
+
+PYTHON ?= python3.11
+VENV ?= .venv
+CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+STUDY ?=
+MIRROR ?=
+# More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
+ARGS ?=
+TESTS ?= tests
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help report study study-file test lint format env test-env lock clean FORCE
+
+BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
+LOG := $(VENV)/install.log
+export PATH := $(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONNOUSERSITE := 1
+
+# The stamps carry the lock's checksum: another lock, another stamp; the same lock, nothing to do.
+RUN_STAMP := $(VENV)/installed-$(shell cat requirements.txt requirements-fairseq.txt | cksum | cut -d' ' -f1)
+TEST_STAMP := $(VENV)/installed-tests-$(shell cat requirements.txt requirements-fairseq.txt requirements-test.txt | cksum | cut -d' ' -f1)
+
+# A stamp counts only in an environment that works: whole, of the right Python, not moved from elsewhere.
+HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pip" && "$(BIN)/python" -c 'import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))'
+ifneq ($(shell { $(HEALTHY); } 2> /dev/null && echo healthy),healthy)
+$(RUN_STAMP): FORCE
+endif
+FORCE:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-10s %s\n' "$$target" "$$text"; done
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER ARGS=... TESTS=..."
+
+report: $(RUN_STAMP) ## install if need be, run the embedded study, say where its report is
+	@snakemake --cores $(CORES) $(ARGS)
+	echo "The report: $(CURDIR)/results/embedded/report.html"
+
+study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
+	@snakemake --cores $(CORES) --configfile "$(STUDY)" $(ARGS) $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
+	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$(STUDY)")
+	echo "The report: $(CURDIR)/results/$$name/report.html"
+
+study-file:
+	@if [ ! -f "$(STUDY)" ]; then
+		echo "make study: give a study's file: make study STUDY=$(firstword $(wildcard studies/*.yaml) studies/NAME.yaml)" >&2
+		exit 2
+	fi
+
+test: lint ## install if need be, check the form of the code, run the tests
+	@pytest $(TESTS)
+
+lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
+	@ruff check --quiet .
+	ruff format --check --quiet .
+	snakefmt --check --quiet Snakefile rules
+	snakemake --lint
+
+format: $(TEST_STAMP) ## put the code into the form that lint wants
+	@ruff check --fix --quiet .
+	ruff format --quiet .
+	snakefmt --quiet Snakefile rules
+
+env: $(RUN_STAMP) ## only install what the workflow needs
+
+test-env: $(TEST_STAMP) ## only install what the workflow and its tests need
+
+lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write the lock files and envs/*.yaml anew
+	@python .ci/lock.py
+
+clean: ## remove generated results and caches; downloads and the environment stay
+	@rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
+
+# An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
+# stopped in mid-air and may take half a package for a whole one: so the environment is made anew (pip's
+# cache keeps that short). The stamp is written last.
+define BEGIN
+# Not the environment's own interpreter, which may be removed below.
+python=$$(PATH="$${PATH#"$(BIN):"}"; command -v "$(PYTHON)" || true)
+if [ -z "$$python" ] || ! "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2> /dev/null; then
+	echo "make: Python 3.11 is needed, and '$(PYTHON)' is not one. Install it, or name it: make PYTHON=/path/to/python3.11" >&2
+	exit 1
+fi
+python=$$("$$python" -c 'import sys; print(sys._base_executable)')
+if ! "$$python" -c 'import ensurepip, venv' 2> /dev/null; then
+	echo "make: '$$python' cannot make virtual environments: install its venv module (Debian: python3.11-venv)" >&2
+	exit 1
+fi
+if [ -e "$(VENV)" ] && ! { $(HEALTHY); } 2> /dev/null; then
+	echo "$(VENV) is unfinished or broken: making it anew"
+	rm -rf "$(VENV)"
+fi
+if [ ! -e "$(VENV)" ]; then
+	mkdir -p "$(VENV)"
+	touch "$(VENV)/.unfinished"
+	"$$python" -m venv "$(VENV)"
+fi
+touch "$(VENV)/.unfinished"
+pip_install() {
+	echo "== pip install $$*" >> "$(LOG)"
+	if ! python -m pip install "$$@" >> "$(LOG)" 2>&1; then
+		tail -n 15 "$(LOG)" >&2
+		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+		exit 1
+	fi
+}
+endef
+
+define END
+rm -f "$(VENV)"/$(1)-*[0-9]
+touch "$@"
+rm "$(VENV)/.unfinished"
+endef
+
+$(RUN_STAMP):
+	@$(BEGIN)
+	if ! python -c 'import fairseq' 2> /dev/null; then
+		if ! command -v "$${CXX:-c++}" > /dev/null; then
+			echo "make: a C++ compiler is needed to build fairseq, and there is no '$${CXX:-c++}'. Install one (Debian: g++), or name it in CXX." >&2
+			exit 1
+		fi
+		if ! python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
+			echo "make: '$$python' lacks the header Python.h, which building fairseq needs (Debian: python3.11-dev)" >&2
+			exit 1
+		fi
+	fi
+	echo "Installing into $(VENV), once; some minutes. Log: $(LOG)"
+	# PyTorch first and by itself: the build of whichever the configured index or wheel folder offers.
+	pip_install -c requirements.txt $$(grep '^torch==' requirements.txt)
+	pip_install -r requirements.txt
+	# fairseq last: its build must see the PyTorch above and not fetch another, and its list of needs is out of date.
+	pip_install --no-build-isolation --no-deps -r requirements-fairseq.txt
+	python -c 'import fairseq, snakemake, torch, transformers' >> "$(LOG)" 2>&1 || { tail -n 15 "$(LOG)" >&2; echo "make: what was installed does not work; the whole log is $(LOG)" >&2; exit 1; }
+	$(call END,installed)
+
+$(TEST_STAMP): $(RUN_STAMP)
+	@$(BEGIN)
+	echo "Installing the test tools into $(VENV). Log: $(LOG)"
+	pip_install -r requirements-test.txt
+	$(call END,installed-tests)

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Written by `make lock` from requirements.in: do not edit.
+# Not in the pip section: fairseq's build must see this environment's PyTorch; its list of needs is old.
+set -euo pipefail
+python -m pip install --no-build-isolation --no-deps fairseq-fixed==0.12.3.1

@@ -1,0 +1,117 @@
+"""The checkpoint: fetched (rules/data.smk) or made here, then converted for Hugging Face."""
+
+ARCHITECTURE = config["checkpoint"]["architecture"]
+
+if config["checkpoint"]["source"] == "pretrain":
+
+    rule build_corpus:
+        input:
+            files=retrieved(*CORPUS),
+            unlabelled=f"{RESULTS}/data/unlabelled.review",
+            training=f"{RESULTS}/data/pretraining.review",
+            common=common("errors", "files", "reviews", "rule"),
+        output:
+            train=f"{RESULTS}/checkpoint/corpus/train.txt",
+            valid=f"{RESULTS}/checkpoint/corpus/valid.txt",
+            manifest=f"{RESULTS}/checkpoint/corpus/manifest.json",
+        log:
+            f"{LOGS}/build_corpus.log",
+        benchmark:
+            f"{BENCHMARKS}/build_corpus.tsv"
+        conda:
+            "../envs/data.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime="10m",
+        params:
+            repeats={
+                "files": config["checkpoint"]["corpus"]["files_repeat"],
+                "unlabelled": config["checkpoint"]["corpus"]["unlabelled_repeat"],
+                "train": config["checkpoint"]["corpus"]["train_repeat"],
+            },
+            valid_fraction=config["checkpoint"]["corpus"]["valid_fraction"],
+        script:
+            "../scripts/build_corpus.py"
+
+    rule train_sentencepiece:
+        input:
+            corpus=rules.build_corpus.output.train,
+            common=common("errors", "files", "rule"),
+        output:
+            model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+            dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        log:
+            f"{LOGS}/train_sentencepiece.log",
+        benchmark:
+            f"{BENCHMARKS}/train_sentencepiece.tsv"
+        conda:
+            "../envs/fairseq.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime="30m",
+        params:
+            vocab_size=config["checkpoint"]["sentencepiece"]["vocab_size"],
+            model_type=config["checkpoint"]["sentencepiece"]["model_type"],
+        script:
+            "../scripts/train_sentencepiece.py"
+
+    rule binarize_corpus:
+        input:
+            train=rules.build_corpus.output.train,
+            valid=rules.build_corpus.output.valid,
+            model=rules.train_sentencepiece.output.model,
+            dictionary=rules.train_sentencepiece.output.dictionary,
+            common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
+        output:
+            folder=directory(f"{RESULTS}/checkpoint/corpus-bin"),
+        log:
+            f"{LOGS}/binarize_corpus.log",
+        benchmark:
+            f"{BENCHMARKS}/binarize_corpus.tsv"
+        conda:
+            "../envs/fairseq.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="30m",
+        script:
+            "../scripts/binarize_corpus.py"
+
+    rule pretrain:
+        input:
+            data=rules.binarize_corpus.output.folder,
+            common=common(
+                "checkpoints",
+                "errors",
+                "fairseq_commands",
+                "fairseq_state",
+                "files",
+                "roberta",
+                "rule",
+                "state",
+                "training",
+            ),
+            plugin=plugin(),
+        output:
+            model=f"{RESULTS}/checkpoint/model.pt",
+            history=f"{RESULTS}/checkpoint/pretraining.tsv",
+            tensorboard=directory(f"{RESULTS}/checkpoint/tensorboard"),
+        log:
+            f"{LOGS}/pretrain.log",
+        benchmark:
+            f"{BENCHMARKS}/pretrain.tsv"
+        conda:
+            "../envs/fairseq.yaml"
+        threads: 2
+        resources:
+            gpu=GPU,
+            mem_mb=3000,
+            runtime="24h",
+        params:
+            architecture=ARCHITECTURE,
+            pretraining=config["checkpoint"]["pretraining"],
+            state=f"{RESULTS}/state/pretrain",
+        script:
+            "../scripts/pretrain.py"

@@ -1,0 +1,145 @@
+"""The fairseq arms: binarized reviews, fine-tuning, test evaluation."""
+
+RUN = f"{RESULTS}/sentiment/fairseq/{{init}}/seed{{seed}}"
+# Training sees `train-valid` only; the test reviews are a folder of their own.
+PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
+
+
+rule binarize_train_valid:
+    input:
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["train-valid"]),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["train-valid"]),
+        model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
+    output:
+        pieces=expand(f"{RESULTS}/sentiment/pieces/{{split}}.pieces", split=PARTS["train-valid"]),
+        folder=directory(f"{RESULTS}/sentiment/data-bin/train-valid"),
+    log:
+        f"{LOGS}/binarize_train_valid.log",
+    benchmark:
+        f"{BENCHMARKS}/binarize_train_valid.tsv"
+    conda:
+        "../envs/fairseq.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        splits=PARTS["train-valid"],
+        max_positions=ARCHITECTURE["max_positions"],
+    script:
+        "../scripts/binarize_reviews.py"
+
+
+use rule binarize_train_valid as binarize_test with:
+    input:
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["test"]),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["test"]),
+        model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
+    output:
+        pieces=expand(f"{RESULTS}/sentiment/pieces/{{split}}.pieces", split=PARTS["test"]),
+        folder=directory(f"{RESULTS}/sentiment/data-bin/test"),
+    log:
+        f"{LOGS}/binarize_test.log",
+    benchmark:
+        f"{BENCHMARKS}/binarize_test.tsv"
+    params:
+        splits=PARTS["test"],
+        max_positions=ARCHITECTURE["max_positions"],
+
+
+rule finetune_fairseq:
+    input:
+        data=rules.binarize_train_valid.output.folder,
+        checkpoint=f"{RESULTS}/checkpoint/model.pt",
+        common=common(
+            "checkpoints",
+            "errors",
+            "fairseq_commands",
+            "fairseq_state",
+            "files",
+            "roberta",
+            "rule",
+            "training",
+            "weights",
+        ),
+        plugin=plugin(),
+    output:
+        checkpoints=directory(f"{RUN}/checkpoints"),
+        history=f"{RUN}/history.tsv",
+        run=f"{RUN}/run.json",
+        weights=f"{RUN}/weights.json",
+        tensorboard=directory(f"{RUN}/tensorboard"),
+    log:
+        f"{LOGS}/finetune_fairseq/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/finetune_fairseq/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/fairseq.yaml"
+    threads: 1
+    resources:
+        gpu=GPU,
+        mem_mb=2000,
+        runtime="4h",
+    params:
+        architecture=ARCHITECTURE,
+        settings=config["sentiment"]["finetuning"],
+    script:
+        "../scripts/finetune_fairseq.py"
+
+
+rule evaluate_fairseq:
+    input:
+        data=rules.binarize_test.output.folder,
+        checkpoints=rules.finetune_fairseq.output.checkpoints,
+        selected=f"{RUN}/selected.json",
+        common=common(
+            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "predictions", "rule", "training"
+        ),
+        plugin=plugin(),
+    output:
+        predictions=f"{RESULTS}/predictions/fairseq/{{init}}/seed{{seed}}.tsv",
+    log:
+        f"{LOGS}/evaluate_fairseq/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/evaluate_fairseq/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/fairseq.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        batch_size=config["sentiment"]["evaluation"]["batch_size"],
+    script:
+        "../scripts/evaluate_fairseq.py"
+
+
+rule test_curve_fairseq:
+    input:
+        data=rules.binarize_test.output.folder,
+        checkpoints=rules.finetune_fairseq.output.checkpoints,
+        history=rules.finetune_fairseq.output.history,
+        common=common(
+            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "rule", "training"
+        ),
+        plugin=plugin(),
+    output:
+        curve=f"{RUN}/test_curve.tsv",
+    log:
+        f"{LOGS}/test_curve_fairseq/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/test_curve_fairseq/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/fairseq.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="1h",
+    params:
+        batch_size=config["sentiment"]["evaluation"]["batch_size"],
+    script:
+        "../scripts/test_curve_fairseq.py"

@@ -1,0 +1,182 @@
+"""The Hugging Face arms: converted checkpoint, token ids proved equal to fairseq's, fine-tuning, test evaluation."""
+
+HUGGINGFACE_RUN = f"{RESULTS}/sentiment/huggingface/{{init}}/seed{{seed}}"
+
+
+rule convert_checkpoint:
+    input:
+        checkpoint=f"{RESULTS}/checkpoint/model.pt",
+        dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        pieces=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        common=common("checkpoints", "errors", "files", "roberta", "rule", "weights"),
+    output:
+        folder=directory(f"{RESULTS}/checkpoint/huggingface"),
+    log:
+        f"{LOGS}/convert_checkpoint.log",
+    benchmark:
+        f"{BENCHMARKS}/convert_checkpoint.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        architecture=ARCHITECTURE,
+    script:
+        "../scripts/convert_checkpoint.py"
+
+
+# One job a split: the jobs of training never see the test reviews.
+rule tokenize_huggingface:
+    input:
+        reviews=f"{RESULTS}/data/{{split}}.review",
+        labels=f"{RESULTS}/data/{{split}}.label",
+        checkpoint=rules.convert_checkpoint.output.folder,
+        common=common("errors", "files", "rule", "token_ids"),
+    output:
+        token_ids=f"{RESULTS}/sentiment/token-ids/{{split}}.npz",
+    log:
+        f"{LOGS}/tokenize_huggingface/{{split}}.log",
+    benchmark:
+        f"{BENCHMARKS}/tokenize_huggingface/{{split}}.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        max_positions=ARCHITECTURE["max_positions"],
+    script:
+        "../scripts/tokenize_huggingface.py"
+
+
+# A rule of its own because it reads fairseq's data with fairseq, whose environment is another.
+rule compare_token_ids:
+    input:
+        token_ids=rules.tokenize_huggingface.output.token_ids,
+        data=branch(
+            evaluate("{split} == 'test'"),
+            then=f"{RESULTS}/sentiment/data-bin/test",
+            otherwise=f"{RESULTS}/sentiment/data-bin/train-valid",
+        ),
+        common=common("errors", "files", "rule", "token_ids"),
+    output:
+        parity=f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json",
+    log:
+        f"{LOGS}/compare_token_ids/{{split}}.log",
+    benchmark:
+        f"{BENCHMARKS}/compare_token_ids/{{split}}.tsv"
+    conda:
+        "../envs/fairseq.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    script:
+        "../scripts/compare_token_ids.py"
+
+
+rule finetune_huggingface:
+    input:
+        train=f"{RESULTS}/sentiment/token-ids/train.npz",
+        valid=f"{RESULTS}/sentiment/token-ids/valid.npz",
+        # Not read: no run starts on token ids that differ from fairseq's.
+        parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=["train", "valid"]),
+        checkpoint=rules.convert_checkpoint.output.folder,
+        common=common("batching", "errors", "files", "rule", "scoring", "token_ids", "training", "weights"),
+    output:
+        checkpoints=directory(f"{HUGGINGFACE_RUN}/checkpoints"),
+        history=f"{HUGGINGFACE_RUN}/history.tsv",
+        run=f"{HUGGINGFACE_RUN}/run.json",
+        weights=f"{HUGGINGFACE_RUN}/weights.json",
+        tensorboard=directory(f"{HUGGINGFACE_RUN}/tensorboard"),
+    log:
+        f"{LOGS}/finetune_huggingface/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/finetune_huggingface/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        gpu=GPU,
+        mem_mb=2000,
+        runtime="4h",
+    params:
+        settings=config["sentiment"]["finetuning"],
+    script:
+        "../scripts/finetune_huggingface.py"
+
+
+rule evaluate_huggingface:
+    input:
+        selected=f"{HUGGINGFACE_RUN}/selected.json",
+        checkpoints=rules.finetune_huggingface.output.checkpoints,
+        token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
+        parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
+        common=common("batching", "errors", "files", "predictions", "rule", "scoring", "token_ids", "training"),
+    output:
+        predictions=f"{RESULTS}/predictions/huggingface/{{init}}/seed{{seed}}.tsv",
+    log:
+        f"{LOGS}/evaluate_huggingface/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/evaluate_huggingface/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        batch_size=config["sentiment"]["evaluation"]["batch_size"],
+    script:
+        "../scripts/evaluate_huggingface.py"
+
+
+rule test_curve_huggingface:
+    input:
+        history=rules.finetune_huggingface.output.history,
+        checkpoints=rules.finetune_huggingface.output.checkpoints,
+        token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
+        parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
+        common=common("batching", "errors", "files", "rule", "scoring", "token_ids", "training"),
+    output:
+        curve=f"{HUGGINGFACE_RUN}/test_curve.tsv",
+    log:
+        f"{LOGS}/test_curve_huggingface/{{init}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/test_curve_huggingface/{{init}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="1h",
+    params:
+        batch_size=config["sentiment"]["evaluation"]["batch_size"],
+    script:
+        "../scripts/test_curve_huggingface.py"
+
+
+if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RETRIEVALS:
+
+    rule compare_huggingface_weights:
+        input:
+            ours=rules.convert_checkpoint.output.folder,
+            theirs=f"{RESULTS}/checkpoint/huggingface-fetched",
+            common=common("errors", "files", "rule", "weights"),
+        output:
+            comparison=f"{RESULTS}/checkpoint/huggingface-comparison.json",
+        log:
+            f"{LOGS}/compare_huggingface_weights.log",
+        benchmark:
+            f"{BENCHMARKS}/compare_huggingface_weights.tsv"
+        conda:
+            "../envs/huggingface.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime="10m",
+        script:
+            "../scripts/compare_huggingface_weights.py"

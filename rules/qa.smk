@@ -1,0 +1,358 @@
+"""Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
+
+from common.download import expected, read_checksums
+
+QA = config["qa"]
+QA_RUN = f"{RESULTS}/qa/rank{{rank}}/seed{{seed}}"
+QA_BASE = f"{RESULTS}/qa/base"
+
+
+wildcard_constraints:
+    rank=r"\d+",
+
+
+def qa_addresses():
+    """Addresses of the branch by what they are for; a list is empty where the study takes that part elsewhere."""
+    base = QA["base"]
+    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
+    return {
+        "pairs": [QA["data"]["url"]] if QA["data"]["source"] == "url" and QA["data"]["url"] else [],
+        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
+        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
+    }
+
+
+def qa_retrieval(name, key):
+    """Parameters of the rule that retrieves one kind of address.
+
+    A file that the sentiment study retrieves too is left to that study's rule: two rules must not make one file.
+    """
+    elsewhere = {url for found in RETRIEVALS.values() for url in found["urls"]}
+    urls = [url for url in QA_ADDRESSES[name] if url not in elsewhere]
+    pins = read_checksums(config["checksums"] and os.path.join(workflow.basedir, config["checksums"]))
+    facts = [expected(pins, url, None) for url in urls]
+    return {
+        "urls": urls,
+        "hashes": [digest for digest, _ in facts],
+        "sizes": [size for _, size in facts],
+        "key": key,
+    }
+
+
+def qa_record(name):
+    """Where the record of a retrieval lies: in the study where there is nothing to retrieve."""
+    urls = QA_RETRIEVALS[name]["urls"]
+    return f"{RESOURCES}/{record_path(urls)}" if urls else f"{RESULTS}/qa/retrieved/{name}.json"
+
+
+def qa_base_files():
+    """The files that the base model is made from."""
+    if QA["base"]["source"] == "folder":
+        return [QA["base"]["folder"]] if QA["base"]["folder"] else []
+    return retrieved(*QA_ADDRESSES["hub" if QA["base"]["source"] == "hub" else "corpus"])
+
+
+def qa_pairs_file():
+    """The file of pairs in a list; empty for the embedded ones, and where the study forgot it (the script says so)."""
+    if QA["data"]["source"] == "file":
+        return [QA["data"]["file"]] if QA["data"]["file"] else []
+    return retrieved(*QA_ADDRESSES["pairs"])
+
+
+def qa_runs(name):
+    """A file's paths for every rank and seed of the study."""
+    return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
+
+
+try:
+    QA_ADDRESSES = qa_addresses()
+    QA_RETRIEVALS = {
+        "pairs": qa_retrieval("pairs", "qa.data.url"),
+        "hub": qa_retrieval("hub", "qa.base.hub"),
+        "corpus": qa_retrieval("corpus", "qa.base.embedded.files"),
+    }
+except StudyError as error:
+    raise WorkflowError(str(error))
+
+
+rule retrieve_qa_pairs:
+    input:
+        common=common("download", "errors", "files", "rule"),
+    output:
+        files=retrieved(*QA_RETRIEVALS["pairs"]["urls"]),
+        manifest=qa_record("pairs"),
+    log:
+        f"{LOGS}/retrieve_qa_pairs.log",
+    benchmark:
+        f"{BENCHMARKS}/retrieve_qa_pairs.tsv"
+    retries: 0
+    localrule: True
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="1h",
+    params:
+        **QA_RETRIEVALS["pairs"],
+    script:
+        "../scripts/retrieve.py"
+
+
+rule retrieve_qa_base:
+    input:
+        common=common("download", "errors", "files", "rule"),
+    output:
+        files=retrieved(*QA_RETRIEVALS["hub"]["urls"]),
+        manifest=qa_record("hub"),
+    log:
+        f"{LOGS}/retrieve_qa_base.log",
+    benchmark:
+        f"{BENCHMARKS}/retrieve_qa_base.tsv"
+    retries: 0
+    localrule: True
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="6h",
+    params:
+        **QA_RETRIEVALS["hub"],
+    script:
+        "../scripts/retrieve.py"
+
+
+rule retrieve_qa_corpus:
+    input:
+        common=common("download", "errors", "files", "rule"),
+    output:
+        files=retrieved(*QA_RETRIEVALS["corpus"]["urls"]),
+        manifest=qa_record("corpus"),
+    log:
+        f"{LOGS}/retrieve_qa_corpus.log",
+    benchmark:
+        f"{BENCHMARKS}/retrieve_qa_corpus.tsv"
+    retries: 0
+    localrule: True
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="3h",
+    params:
+        **QA_RETRIEVALS["corpus"],
+    script:
+        "../scripts/retrieve.py"
+
+
+rule build_qa_pairs:
+    input:
+        pairs=qa_pairs_file(),
+        common=common("embedded_faq", "errors", "files", "qa", "rule"),
+    output:
+        train=f"{RESULTS}/qa/data/train.jsonl",
+        heldout=f"{RESULTS}/qa/data/heldout.jsonl",
+        manifest=f"{RESULTS}/qa/data/manifest.json",
+    log:
+        f"{LOGS}/build_qa_pairs.log",
+    benchmark:
+        f"{BENCHMARKS}/build_qa_pairs.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        source=QA["data"]["source"],
+        url=QA["data"]["url"] if QA["data"]["source"] == "url" else None,
+        n_heldout=QA["data"]["n_heldout"],
+        split_seed=QA["data"]["split_seed"],
+    script:
+        "../scripts/build_qa_pairs.py"
+
+
+rule build_qa_base_model:
+    input:
+        files=qa_base_files(),
+        common=common("embedded_faq", "errors", "files", "qa", "rule"),
+    output:
+        base=directory(QA_BASE),
+        pretraining=f"{RESULTS}/qa/pretraining.tsv",
+    log:
+        f"{LOGS}/build_qa_base_model.log",
+    benchmark:
+        f"{BENCHMARKS}/build_qa_base_model.tsv"
+    conda:
+        "../envs/qa.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="4h",
+    params:
+        source=QA["base"]["source"],
+        embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
+    script:
+        "../scripts/build_qa_base_model.py"
+
+
+rule finetune_lora:
+    input:
+        train=rules.build_qa_pairs.output.train,
+        heldout=rules.build_qa_pairs.output.heldout,
+        base=rules.build_qa_base_model.output.base,
+        common=common("batching", "causal_lm", "errors", "files", "lora", "qa", "rule"),
+    output:
+        loss=f"{QA_RUN}/loss.tsv",
+        adapter=directory(f"{QA_RUN}/adapter"),
+        run=f"{QA_RUN}/run.json",
+    log:
+        f"{LOGS}/finetune_lora/rank{{rank}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/finetune_lora/rank{{rank}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/qa.yaml"
+    threads: 1
+    resources:
+        gpu=1,
+        mem_mb=8000,
+        runtime="6h",
+    params:
+        # Not an output: it outlives a killed job, so that the next one goes on from it.
+        state=f"{RESULTS}/state/qa",
+        lora=QA["lora"],
+        training=QA["training"],
+    script:
+        "../scripts/finetune_lora.py"
+
+
+rule evaluate_qa:
+    input:
+        train=rules.build_qa_pairs.output.train,
+        heldout=rules.build_qa_pairs.output.heldout,
+        base=rules.build_qa_base_model.output.base,
+        adapter=rules.finetune_lora.output.adapter,
+        run=rules.finetune_lora.output.run,
+        common=common("causal_lm", "errors", "files", "qa", "rule"),
+    output:
+        generations=f"{QA_RUN}/generations.jsonl",
+        evaluation=f"{QA_RUN}/evaluation.json",
+    log:
+        f"{LOGS}/evaluate_qa/rank{{rank}}/seed{{seed}}.log",
+    benchmark:
+        f"{BENCHMARKS}/evaluate_qa/rank{{rank}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/qa.yaml"
+    threads: 1
+    resources:
+        gpu=1,
+        mem_mb=8000,
+        runtime="2h",
+    params:
+        training=QA["training"],
+        generation=QA["generation"],
+    script:
+        "../scripts/evaluate_qa.py"
+
+
+rule aggregate_qa:
+    input:
+        runs=qa_runs("run.json"),
+        evaluations=qa_runs("evaluation.json"),
+        losses=qa_runs("loss.tsv"),
+        generations=qa_runs("generations.jsonl"),
+        manifest=rules.build_qa_pairs.output.manifest,
+        common=common("errors", "files", "rule"),
+    output:
+        runs=report(
+            f"{RESULTS}/qa/runs.tsv",
+            caption="../report/qa_runs.rst",
+            category="Question answering",
+            subcategory="Tables",
+            labels={"table": "runs"},
+        ),
+        loss=f"{RESULTS}/qa/loss.tsv",
+        summary=report(
+            f"{RESULTS}/qa/summary.tsv",
+            caption="../report/qa_summary.rst",
+            category="Question answering",
+            subcategory="Tables",
+            labels={"table": "means over seeds"},
+        ),
+        generations=f"{RESULTS}/qa/generations.jsonl",
+    log:
+        f"{LOGS}/aggregate_qa.log",
+    benchmark:
+        f"{BENCHMARKS}/aggregate_qa.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        study=config["study"],
+    script:
+        "../scripts/aggregate_qa.py"
+
+
+rule plot_qa_loss:
+    input:
+        loss=rules.aggregate_qa.output.loss,
+        manifest=rules.build_qa_pairs.output.manifest,
+        common=common("errors", "figures", "files", "rule"),
+    output:
+        svg=report(
+            f"{RESULTS}/qa/figures/loss.svg",
+            caption="../report/qa_loss.rst",
+            category="Question answering",
+            subcategory="Figures",
+            labels={"figure": "loss by update"},
+        ),
+        png=f"{RESULTS}/qa/figures/loss.png",
+    log:
+        f"{LOGS}/plot_qa_loss.log",
+    benchmark:
+        f"{BENCHMARKS}/plot_qa_loss.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="5m",
+    script:
+        "../scripts/plot_qa_loss.py"
+
+
+rule build_lora_ledger:
+    input:
+        # From the configuration alone: neither the weights nor a base made here are waited for.
+        files=[path for path in qa_base_files() if QA["base"]["source"] == "folder" or path.endswith("/config.json")],
+        common=common("errors", "files", "lora", "rule"),
+    output:
+        tsv=report(
+            f"{RESULTS}/qa/lora_ledger.tsv",
+            caption="../report/lora_ledger.rst",
+            category="Question answering",
+            subcategory="Tables",
+            labels={"table": "LoRA ledger"},
+        ),
+        markdown=f"{RESULTS}/qa/lora_ledger.md",
+    log:
+        f"{LOGS}/build_lora_ledger.log",
+    benchmark:
+        f"{BENCHMARKS}/build_lora_ledger.tsv"
+    conda:
+        "../envs/qa.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        source=QA["base"]["source"],
+        embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
+        lora=QA["lora"],
+    script:
+        "../scripts/build_lora_ledger.py"

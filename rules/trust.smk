@@ -1,0 +1,235 @@
+"""What makes the numbers hold: audit, protocol diff, statistics, baselines, parameter ledger, claims."""
+
+# One run of each framework stands for the tensors that it trains; the later arms yield to the first.
+FIRST_RUNS = {framework: (framework, init, SEEDS[0]) for framework, init in reversed(ARMS)}
+COUNTED = {
+    "checkpoint": f"{RESULTS}/checkpoint/model.pt",
+    **({"checkpoint for Hugging Face": f"{RESULTS}/checkpoint/huggingface"} if "huggingface" in FIRST_RUNS else {}),
+    **{
+        f"{framework}, fine-tuned": f"{RESULTS}/sentiment/{framework}/{init}/seed{seed}/checkpoints"
+        for framework, init, seed in sorted(FIRST_RUNS.values())
+    },
+}
+# Tables that claims may rest on, by the name that they have there.
+CLAIM_TABLES = {
+    "published_runs.tsv": workflow.source_path("../claims/published_runs.tsv"),
+    "runs.tsv": f"{RESULTS}/runs.tsv",
+    "test_accuracy.tsv": f"{RESULTS}/test_accuracy.tsv",
+    "arms.tsv": f"{RESULTS}/statistics/arms.tsv",
+    "pairs.tsv": f"{RESULTS}/statistics/pairs.tsv",
+    "mcnemar.tsv": f"{RESULTS}/statistics/mcnemar.tsv",
+    "learned.tsv": f"{RESULTS}/learned.tsv",
+    "baselines.tsv": f"{RESULTS}/baselines.tsv",
+    "parameter_ledger.tsv": f"{RESULTS}/parameter_ledger.tsv",
+    "audit.tsv": f"{RESULTS}/audit.tsv",
+}
+OWN_CLAIMS = os.path.join(workflow.basedir, "claims", f"{config['study']}.yaml")
+TRUST = [
+    f"{RESULTS}/audit.tsv",
+    f"{RESULTS}/protocol_diff.tsv",
+    f"{RESULTS}/statistics/arms.tsv",
+    f"{RESULTS}/learned.tsv",
+    f"{RESULTS}/baselines.tsv",
+    f"{RESULTS}/parameter_ledger.tsv",
+    f"{RESULTS}/claims.tsv",
+]
+
+
+rule audit_data:
+    input:
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=SPLITS),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=SPLITS),
+        unlabelled=f"{RESULTS}/data/unlabelled.review",
+        model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        corpora=branch(
+            config["checkpoint"]["source"] == "pretrain",
+            then=[f"{RESULTS}/checkpoint/corpus/{split}.txt" for split in ("train", "valid")],
+            otherwise=[],
+        ),
+        common=common("errors", "files", "pieces", "rule"),
+    output:
+        table=report(
+            f"{RESULTS}/audit.tsv",
+            category="Trust",
+            labels={"table": "data audit"},
+        ),
+        details=f"{RESULTS}/audit.json",
+    log:
+        f"{LOGS}/audit_data.log",
+    benchmark:
+        f"{BENCHMARKS}/audit_data.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime="20m",
+    params:
+        splits=list(SPLITS),
+        max_positions=config["checkpoint"]["architecture"]["max_positions"],
+    script:
+        "../scripts/audit_data.py"
+
+
+rule build_protocol_diff:
+    input:
+        runs=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/run.json"),
+        common=common("errors", "files", "rule"),
+    output:
+        table=report(
+            f"{RESULTS}/protocol_diff.tsv",
+            category="Trust",
+            labels={"table": "protocol diff"},
+        ),
+    log:
+        f"{LOGS}/build_protocol_diff.log",
+    benchmark:
+        f"{BENCHMARKS}/build_protocol_diff.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        mode=lookup("sentiment/protocol", within=config, default="matched"),
+    script:
+        "../scripts/build_protocol_diff.py"
+
+
+rule compute_statistics:
+    input:
+        runs=f"{RESULTS}/runs.tsv",
+        predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
+        manifest=f"{RESULTS}/data/manifest.json",
+        common=common("arms", "errors", "files", "rule", "statistics"),
+    output:
+        arms=report(
+            f"{RESULTS}/statistics/arms.tsv",
+            category="Trust",
+            labels={"table": "arms with intervals"},
+        ),
+        pairs=report(
+            f"{RESULTS}/statistics/pairs.tsv",
+            category="Trust",
+            labels={"table": "pairs of arms, with verdicts"},
+        ),
+        mcnemar=f"{RESULTS}/statistics/mcnemar.tsv",
+        method=f"{RESULTS}/statistics/method.json",
+        learned=report(
+            f"{RESULTS}/learned.tsv",
+            category="Trust",
+            labels={"table": "which runs learnt"},
+        ),
+    log:
+        f"{LOGS}/compute_statistics.log",
+    benchmark:
+        f"{BENCHMARKS}/compute_statistics.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="20m",
+    params:
+        run_keys=[[framework, init, str(seed)] for framework, init in ARMS for seed in SEEDS],
+        options={
+            "alpha": 0.05,
+            "level": 0.95,
+            "power": 0.8,
+            "resamples": 9999,
+            "bootstrap": 4000,
+            "seed": 1,
+        },
+    script:
+        "../scripts/compute_statistics.py"
+
+
+rule train_baselines:
+    input:
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=SPLITS),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=SPLITS),
+        common=common("errors", "files", "rule"),
+    output:
+        table=report(
+            f"{RESULTS}/baselines.tsv",
+            category="Trust",
+            labels={"table": "baselines"},
+        ),
+    log:
+        f"{LOGS}/train_baselines.log",
+    benchmark:
+        f"{BENCHMARKS}/train_baselines.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="10m",
+    params:
+        splits=list(SPLITS),
+    script:
+        "../scripts/train_baselines.py"
+
+
+rule build_parameter_ledger:
+    input:
+        models=list(COUNTED.values()),
+        common=common("errors", "files", "parameters", "rule"),
+    output:
+        ledger=report(
+            f"{RESULTS}/parameter_ledger.tsv",
+            category="Trust",
+            labels={"table": "parameter ledger"},
+        ),
+    log:
+        f"{LOGS}/build_parameter_ledger.log",
+    benchmark:
+        f"{BENCHMARKS}/build_parameter_ledger.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        names=list(COUNTED),
+        size={
+            "vocab_size": config["checkpoint"]["sentencepiece"]["vocab_size"],
+            **{
+                key: config["checkpoint"]["architecture"][key]
+                for key in ("width", "ffn_width", "layers", "max_positions")
+            },
+        },
+    script:
+        "../scripts/build_parameter_ledger.py"
+
+
+rule check_claims:
+    input:
+        published=workflow.source_path("../claims/published.yaml"),
+        own=[OWN_CLAIMS] if os.path.exists(OWN_CLAIMS) else [],
+        tables=list(CLAIM_TABLES.values()),
+        method=rules.compute_statistics.output.method,
+        common=common("claims", "errors", "files", "parameters", "rule", "statistics"),
+    output:
+        claims=report(
+            f"{RESULTS}/claims.tsv",
+            category="Trust",
+            labels={"table": "claims"},
+        ),
+    log:
+        f"{LOGS}/check_claims.log",
+    benchmark:
+        f"{BENCHMARKS}/check_claims.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        names=list(CLAIM_TABLES),
+    script:
+        "../scripts/check_claims.py"

@@ -1,0 +1,79 @@
+"""Read a fairseq checkpoint without running any code that it may hold."""
+
+import argparse
+import os
+import pickle
+
+import numpy
+import torch
+
+from common.errors import StudyError
+from common.roberta import upgrade_names
+
+REMEDY = "fetch or make the checkpoint again"
+
+
+def _allowed():
+    """Classes besides tensors that fairseq's checkpoints hold: settings, and NumPy numbers in old meters."""
+    return [
+        argparse.Namespace,
+        numpy.dtype,
+        numpy.ndarray,
+        (numpy._core.multiarray.scalar, "numpy.core.multiarray.scalar"),
+        numpy._core.multiarray.scalar,
+        *(type(numpy.dtype(kind)) for kind in ("float64", "float32", "int64", "int32", "bool")),
+    ]
+
+
+def allow_fairseq_classes():
+    """Let `torch.load` read fairseq's checkpoints (its `weights_only` mode refuses every other class)."""
+    torch.serialization.add_safe_globals(_allowed())
+
+
+def load_fairseq_checkpoint(path):
+    """Return the weights and model settings of a fairseq checkpoint.
+
+    The file is a pickle: only tensors, plain values and `argparse.Namespace` are unpickled.
+
+    Args:
+        path: `model.pt`, as `fairseq-train` or the rule `pretrain` writes it.
+
+    Returns:
+        dict: "model": {name: float32 tensor}, under fairseq 0.12's names; "settings": dict of the model's
+        arguments (empty where the file has none).
+
+    Raises:
+        StudyError: the file is missing, truncated, not a fairseq checkpoint, or holds other classes.
+    """
+    if not os.path.isfile(path):
+        raise StudyError(f"{path} is missing: {REMEDY}")
+    allow_fairseq_classes()
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        # PyTorch's text is long; its first mention of GLOBAL names the class.
+        what = next((word for word in str(error).split() if word.count(".") and word[0].isalpha()), "")
+        named = f" (it holds {what})" if "GLOBAL" in str(error) else ""
+        raise StudyError(f"{path} is not a fairseq checkpoint of tensors and settings{named}: {REMEDY}") from error
+    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        raise StudyError(f"{path} is truncated or is not a PyTorch file: {REMEDY}") from error
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not state["model"]:
+        raise StudyError(f"{path} is not a fairseq checkpoint: it has no weights under `model`; {REMEDY}")
+    for name, tensor in state["model"].items():
+        if not isinstance(tensor, torch.Tensor):
+            raise StudyError(f"{path}: `{name}` under `model` is not a tensor; {REMEDY}")
+    model = upgrade_names(state["model"])
+    return {
+        # Half precision checkpoints: fairseq copies them into float32 parameters likewise.
+        "model": {name: t.float() if t.is_floating_point() else t for name, t in model.items()},
+        "settings": _settings(state),
+    }
+
+
+def _settings(state):
+    """Return the model's arguments: new checkpoints keep them in cfg.model, old ones in args."""
+    settings = (state.get("cfg") or {}).get("model") if isinstance(state.get("cfg"), dict) else None
+    settings = settings if settings is not None else state.get("args")
+    if isinstance(settings, argparse.Namespace):
+        settings = vars(settings)
+    return dict(settings) if isinstance(settings, dict) else {}

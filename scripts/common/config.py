@@ -1,0 +1,278 @@
+"""The study's settings: checked against the schema and against each other, faults told in plain words."""
+
+import difflib
+import math
+import os
+import re
+
+import jsonschema
+import yaml
+
+from common.errors import StudyError
+
+NAMES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "null",
+    "number": "a number",
+    "object": "a block of keys",
+    "string": "text",
+}
+
+
+def validate_study(config, schema_path):
+    """Check a study's settings.
+
+    Args:
+        config: dictionary, the merger of config.yaml, the study's file and the command line.
+        schema_path: YAML file holding the JSON Schema (draft 2020-12).
+
+    Raises:
+        StudyError: the most telling fault: which key, what it holds, what is allowed.
+    """
+    with open(schema_path, encoding="utf-8") as handle:
+        schema = yaml.safe_load(handle)
+    fault = next(iter(sorted(_validator(schema).iter_errors(config), key=_order)), None)
+    if fault is not None:
+        raise StudyError(f"configuration: {_words(fault, schema)}")
+    for message in cross_checks(config):
+        raise StudyError(f"configuration: {message}")
+
+
+def cross_checks(config):
+    """Yield a message for each setting that contradicts another one.
+
+    Args:
+        config: settings that agree with the schema.
+
+    Yields:
+        str: the keys, their values and the remedy.
+    """
+    mirror = config["mirror"]
+    if mirror is not None and not os.path.isdir(mirror):
+        yield f"mirror: there is no folder {mirror!r}; give an existing folder laid out HOST/PATH, or null"
+
+    data = config["data"]
+    embedded = data["embedded"]
+    if (data["n_train"] is None) != (data["n_valid"] is None):
+        yield "data.n_train and data.n_valid: give a number for both, or null for both (the source's own split)"
+    if data["source"] == "embedded":
+        wanted = (data["n_train"] or 0) + (data["n_valid"] or 0)
+        if wanted > embedded["n_labelled"]:
+            yield (
+                f"data.embedded.n_labelled is {embedded['n_labelled']}, fewer than "
+                f"data.n_train + data.n_valid = {wanted}; raise it or lower those"
+            )
+        if (data["n_test"] or 0) > embedded["n_test"]:
+            yield f"data.n_test is {data['n_test']}, more than data.embedded.n_test = {embedded['n_test']}"
+    elif data[data["source"]]["url"] is None:
+        yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
+
+    checkpoint = config["checkpoint"]
+    if checkpoint["source"] == "fetch":
+        fetched = checkpoint["fetch"]
+        if fetched["fairseq"]["url"] is None:
+            yield "checkpoint.source is fetch, so checkpoint.fetch.fairseq.url must be an address and not null"
+        if fetched["huggingface"] is not None and fetched["huggingface"]["url"] is None:
+            yield "checkpoint.fetch.huggingface.url must be an address; or set checkpoint.fetch.huggingface to null"
+    architecture, pretraining, corpus = (checkpoint[key] for key in ("architecture", "pretraining", "corpus"))
+    if architecture["width"] % architecture["heads"]:
+        yield (
+            f"checkpoint.architecture.width is {architecture['width']}, which cannot be divided by "
+            f"checkpoint.architecture.heads = {architecture['heads']}; give each head the same width"
+        )
+    if pretraining["tokens_per_sample"] > architecture["max_positions"]:
+        yield (
+            f"checkpoint.pretraining.tokens_per_sample is {pretraining['tokens_per_sample']}, more than "
+            f"checkpoint.architecture.max_positions = {architecture['max_positions']}; a block must fit the model"
+        )
+    if pretraining["warmup_updates"] >= pretraining["updates"]:
+        yield (
+            f"checkpoint.pretraining.warmup_updates is {pretraining['warmup_updates']}, which must be less than "
+            f"checkpoint.pretraining.updates = {pretraining['updates']}"
+        )
+    if checkpoint["source"] == "pretrain" and not (
+        (corpus["files"] and corpus["files_repeat"]) or corpus["unlabelled_repeat"] or corpus["train_repeat"]
+    ):
+        yield (
+            "checkpoint.corpus holds no text to pretrain on: give checkpoint.corpus.files, "
+            "or let unlabelled_repeat or train_repeat be at least 1"
+        )
+
+
+def _is_whole(_, value):
+    """Tell whether a value is an int: unlike JSON Schema's integer, 5.0 is none, since range(5.0) fails."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(_, value):
+    """Tell whether a value is a finite number: .nan passes every bound."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _validator(schema):
+    """Return a validator with the two stricter types."""
+    base = jsonschema.Draft202012Validator
+    types = base.TYPE_CHECKER.redefine("integer", _is_whole).redefine("number", _is_number)
+    return jsonschema.validators.extend(base, type_checker=types)(schema)
+
+
+def _order(fault):
+    """Sort key of faults: an unknown key before the missing one that it was meant to be, then wrong types."""
+    ranks = {"additionalProperties": 0, "type": 1}
+    return ranks.get(fault.validator, 2), [str(part) for part in fault.absolute_path]
+
+
+def _words(fault, schema):
+    """Return the message for one of jsonschema's errors."""
+    path, rule, value = list(fault.absolute_path), fault.validator, fault.instance
+    name, node = _name(path) or "the whole", _node(path, schema)
+    if rule == "additionalProperties":
+        known = list(node.get("properties", {}))
+        key = next(key for key in value if key not in known)
+        return _unknown_key(path, str(key), known, schema)
+    if rule == "required":
+        missing = next(key for key in fault.validator_value if key not in value)
+        return f"{_name([*path, missing])} is missing; it must be {_allowed(_node([*path, missing], schema))}"
+    if rule == "uniqueItems":
+        twice = next(item for i, item in enumerate(value) if item in value[:i])
+        shown = ", ".join(f"{k}: {v}" for k, v in twice.items()) if isinstance(twice, dict) else twice
+        return f"{name} holds {shown} twice; every entry must be different"
+    message = f"{name} is {_show(value)}; it must be {_allowed(node)}"
+    if rule == "enum" and isinstance(value, str):
+        near = difflib.get_close_matches(value, [str(v) for v in fault.validator_value], n=1, cutoff=0.5)
+        return message + (f". Did you mean {near[0]}?" if near else "")
+    if rule == "type":
+        return message + _type_hint(value, node)
+    return message
+
+
+def _unknown_key(path, key, known, schema):
+    """Return the message for a key that the schema does not have at this place."""
+    name = _name([*path, key])
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    if near:
+        return f"unknown key {name}. Did you mean {_name([*path, near[0]])}?"
+    elsewhere = [place for place in key_paths(schema) if place.split(".")[-1] == key]
+    where = f"the keys of {_name(path)}" if path else "the outermost keys"
+    hint = f". There is a key {' and a key '.join(elsewhere)}" if elsewhere else ""
+    return f"unknown key {name}; {where} are {', '.join(known)}{hint}"
+
+
+def key_paths(schema, node=None, path=()):
+    """Return the dotted paths of every key of a schema, list entries left out (`sentiment.arms.framework`).
+
+    Args:
+        schema: the whole schema, for its `$defs`.
+        node: the part to walk; the whole by default.
+        path: keys on the way to it.
+    """
+    node = _resolve(schema if node is None else node, schema)
+    found = [".".join(path)] if path else []
+    for key, part in node.get("properties", {}).items():
+        found += key_paths(schema, part, (*path, key))
+    if "items" in node:
+        found += key_paths(schema, node["items"], path)[1 if path else 0 :]
+    return found
+
+
+def _resolve(node, schema):
+    """Return a schema node with its local `$ref` merged in."""
+    reference = node.get("$ref", "")
+    if not reference.startswith("#/$defs/"):
+        return node
+    return {**schema["$defs"][reference.removeprefix("#/$defs/")], **node}
+
+
+def _node(path, schema):
+    """Return the schema node of a place in the settings."""
+    node = schema
+    for part in path:
+        if isinstance(part, int):
+            child = node.get("items", {})
+        else:
+            # A block with free keys describes their values in additionalProperties.
+            child = node.get("properties", {}).get(part, node.get("additionalProperties", {}))
+        node = _resolve(child if isinstance(child, dict) else {}, schema)
+    return node
+
+
+def _name(path):
+    """Return a path in words: `sentiment.arms, entry 2, framework` (entries count from 1)."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f", entry {part + 1},"
+        else:
+            text += (" " if text.endswith(",") else "." if text else "") + str(part)
+    return text.removesuffix(",")
+
+
+def _show(value):
+    """Return a short form of a value as it stands in YAML."""
+    if isinstance(value, dict):
+        return "a block of keys"
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    if value is None or isinstance(value, bool):
+        return {None: "null (empty)", True: "true", False: "false"}[value]
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _allowed(node):
+    """Return what a schema node allows, in words, and what it means."""
+    types = node.get("type", [])
+    types = [types] if isinstance(types, str) else list(types)
+    if "enum" in node:
+        text = ("one of " if len(node["enum"]) > 1 else "") + ", ".join(str(value) for value in node["enum"])
+    elif "const" in node:
+        text = str(node["const"])
+    elif "$comment" in node:
+        text = node["$comment"]
+    elif "anyOf" in node or "oneOf" in node:
+        text = "; or ".join(_allowed(option) for option in node.get("anyOf", node.get("oneOf")))
+    else:
+        text = " or ".join(NAMES[kind] for kind in types if kind != "null") or "null"
+    bounds = [
+        f"{word} {node[keyword]}"
+        for keyword, word in (
+            ("minimum", "at least"),
+            ("exclusiveMinimum", "greater than"),
+            ("maximum", "at most"),
+            ("exclusiveMaximum", "less than"),
+        )
+        if keyword in node
+    ]
+    if bounds:
+        text += ", " + " and ".join(bounds)
+    low, high = node.get("minItems"), node.get("maxItems")
+    if low is not None:
+        text += f" of {low} entries" if low == high else f" of at least {low} entr{'y' if low == 1 else 'ies'}"
+    if "maxLength" in node:
+        text += f", at most {node['maxLength']} characters"
+    if "null" in types:
+        text += ", or null"
+    return text + (f" ({node['description']})" if "description" in node else "")
+
+
+def _type_hint(value, node):
+    """Return what to change when a value has the wrong type because of how YAML reads it, or ''."""
+    types = node.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if isinstance(value, str) and {"number", "integer", "boolean", "null"} & set(types):
+        # YAML 1.1 reads 1e-5 and 1.0e5 as text: it wants the point and the exponent's sign.
+        match = re.fullmatch(r"([+-]?\d+)(\.\d*)?[eE]([+-]?)(\d+)", value.strip())
+        if match and "number" in types:
+            whole, decimals, sign, exponent = match.groups()
+            mended = f"{whole}{decimals if decimals and decimals != '.' else '.0'}e{sign or '+'}{exponent}"
+            if mended != value.strip():
+                return f". YAML takes {value} for text: write {mended}"
+        if match or re.fullmatch(r"[+-]?\d+(\.\d*)?|true|false|null", value.strip(), re.IGNORECASE):
+            return ". Write it without quotes, in a study file: inside braces, --config makes everything text"
+    if isinstance(value, float) and "integer" in types and value.is_integer():
+        return f". Write {int(value)}"
+    if "string" in types and not isinstance(value, dict | list) and value is not None:
+        return ". Write it in quotes"
+    return ""

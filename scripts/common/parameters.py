@@ -1,0 +1,220 @@
+"""How many parameters a RoBERTa has: term by term, under every convention in use, and from stored tensors.
+
+V vocabulary, D width, F feed-forward width, L layers, P positions; the position table has P + 2 rows, because
+padding index 1 shifts it by 2 (fairseq's learned positions; Hugging Face's RoBERTa keeps it).
+"""
+
+import json
+import math
+import os
+import pickle
+import re
+import struct
+import zipfile
+
+from common.errors import StudyError
+
+N_CLASSES = 2
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+# Every published count and the convention that yields it (PROTOCOL's table of the lab's reports).
+PUBLISHED_SIZE = {"vocab_size": 32000, "width": 512, "ffn_width": 512, "layers": 4, "max_positions": 256}
+PUBLISHED = {
+    22675456: "matrices",
+    22806528: "positions",
+    22807552: "position_table",
+    22829056: "encoder",
+    23092738: "classifier",
+    23093250: "classifier_huggingface",
+    23388418: "classifier_fairseq",
+    20578304: "four_matrices",
+}
+# Terms of each convention, and what it says in words.
+CONVENTIONS = {
+    "matrices": (("tokens", "matrices"), "token embeddings and encoder weight matrices, no positions"),
+    "positions": (("tokens", "matrices", "positions"), "+ the positions that an input can have"),
+    "position_table": (("tokens", "matrices", "positions", "shift"), "+ the table's two further rows: what is stored"),
+    "encoder": (
+        ("tokens", "matrices", "positions", "shift", "vectors"),
+        "+ every bias and LayerNorm: the encoder, no head",
+    ),
+    "classifier": (("tokens", "matrices", "positions", "shift", "vectors", "head"), "+ the classification head"),
+    "classifier_huggingface": (
+        ("tokens", "matrices", "positions", "shift", "vectors", "head", "token_types"),
+        "+ Hugging Face's one-row token-type table",
+    ),
+    "classifier_fairseq": (
+        ("tokens", "matrices", "positions", "shift", "vectors", "head", "lm_head"),
+        "fairseq's whole model: encoder, classification head and language-model head",
+    ),
+    "four_matrices": (
+        ("tokens", "attention"),
+        "wrong: 4 matrices a layer instead of 6; forgets both feed-forward matrices of every layer, and the positions",
+    ),
+}
+# Stored a second time under these names, though they are the token embeddings (or the head's bias) again.
+_TIED = re.compile(r"lm_head\.(weight|decoder\.weight|decoder\.bias)$")
+_BUFFERS = re.compile(r"(^|\.)(version|position_ids|token_type_ids)$")
+_TERMS = (
+    ("lm_head", re.compile(r"(^|\.)lm_head\.")),
+    ("head", re.compile(r"(^|\.)(classification_heads\.|classifier\.)")),
+    ("tokens", re.compile(r"\.(embed_tokens|word_embeddings)\.weight$")),
+    ("table", re.compile(r"\.(embed_positions|position_embeddings)\.weight$")),
+    ("token_types", re.compile(r"\.token_type_embeddings\.weight$")),
+)
+
+
+def terms(vocab_size, width, ffn_width, layers, max_positions):
+    """Return {term: (formula, count)} of a RoBERTa classifier with 2 classes.
+
+    Args:
+        vocab_size, width, ffn_width, layers, max_positions: V, D, F, L, P.
+    """
+    v, d, f, n, p = vocab_size, width, ffn_width, layers, max_positions
+    return {
+        "tokens": ("V·D", v * d),
+        "positions": ("P·D", p * d),
+        "shift": ("2·D", 2 * d),
+        "attention": ("L·4·D²", n * 4 * d * d),
+        "feed_forward": ("L·2·D·F", n * 2 * d * f),
+        "matrices": ("L·(4·D² + 2·D·F)", n * (4 * d * d + 2 * d * f)),
+        # 4 attention biases, the feed-forward biases F and D, two LayerNorms a layer; one LayerNorm of the embeddings.
+        "vectors": ("L·(4·D + F + D + 4·D) + 2·D", n * (9 * d + f) + 2 * d),
+        "head": ("D² + D + 2·D + 2", d * d + d + N_CLASSES * d + N_CLASSES),
+        "token_types": ("D", d),
+        # dense, its LayerNorm and a bias per token; the projection itself is the token embeddings, tied.
+        "lm_head": ("D² + D + 2·D + V", d * d + 3 * d + v),
+    }
+
+
+def count(size, convention):
+    """Return the parameters of a model under a convention.
+
+    Args:
+        size: dict of the arguments of `terms`.
+        convention: a key of `CONVENTIONS`.
+
+    Raises:
+        StudyError: unknown convention.
+    """
+    if convention not in CONVENTIONS:
+        raise StudyError(f"parameter convention {convention!r} is unknown: use one of {', '.join(CONVENTIONS)}")
+    parts = terms(**size)
+    return sum(parts[name][1] for name in CONVENTIONS[convention][0])
+
+
+def counted_terms(shapes):
+    """Return {term: count} of stored tensors; tied copies and buffers are left out.
+
+    Args:
+        shapes: {tensor name: shape} under fairseq's or Hugging Face's names.
+
+    Returns:
+        dict: tokens, table (the position table), matrices, vectors, head, token_types, lm_head; a term that is
+        not stored is absent.
+    """
+    found = {}
+    for name, shape in shapes.items():
+        if _BUFFERS.search(name) or _TIED.search(name):
+            continue
+        term = next((term for term, pattern in _TERMS if pattern.search(name)), None)
+        if term is None:
+            term = "matrices" if len(shape) > 1 else "vectors"
+        found[term] = found.get(term, 0) + math.prod(shape)
+    return found
+
+
+class _Ignored:
+    """Stands for whatever a checkpoint's pickle names: made, called and filled without effect."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __call__(self, *args, **kwargs):
+        return _Ignored()
+
+    def __setstate__(self, state):
+        pass
+
+    def append(self, value):
+        pass
+
+    def extend(self, values):
+        pass
+
+    def __setitem__(self, key, value):
+        pass
+
+
+class _Shape(tuple):
+    """The shape of a tensor whose values are not read."""
+
+    def __setstate__(self, state):
+        pass
+
+
+class _ShapeReader(pickle.Unpickler):
+    """Unpickles a PyTorch file to its structure: tensors become shapes, no class of the file is ever imported."""
+
+    def find_class(self, module, name):
+        if (module, name) == ("collections", "OrderedDict"):
+            return dict
+        if (module, name) in (("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_tensor")):
+            return lambda storage, offset, size, *rest: _Shape(size)
+        if (module, name) == ("torch._utils", "_rebuild_parameter"):
+            return lambda data, *rest: data
+        return _Ignored
+
+    def persistent_load(self, pid):
+        return None
+
+
+def _read_structure(path):
+    """Return the structure of a PyTorch file: a zip, or (before PyTorch 1.6) four pickles in a row."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+            with archive.open(name) as handle:
+                return _ShapeReader(handle).load()
+    with open(path, "rb") as handle:
+        if _ShapeReader(handle).load() != _LEGACY_MAGIC:
+            raise ValueError("it does not begin as a PyTorch file does")
+        for _ in ("protocol version", "system"):
+            _ShapeReader(handle).load()
+        return _ShapeReader(handle).load()
+
+
+def read_shapes(path):
+    """Return {tensor name: shape} of a model file, without reading values or importing torch.
+
+    Args:
+        path: a `.safetensors` file, a folder holding `model.safetensors`, a PyTorch file (`.pt`: its `model` entry,
+            as fairseq saves it, or the state dict itself), or a JSON object {name: shape}.
+
+    Raises:
+        StudyError: the file is missing or none of these.
+    """
+    if os.path.isdir(path):
+        path = os.path.join(path, "model.safetensors")
+    try:
+        if path.endswith(".json"):
+            with open(path, encoding="utf-8") as handle:
+                return {name: tuple(shape) for name, shape in json.load(handle).items()}
+        if path.endswith(".safetensors"):
+            with open(path, "rb") as handle:
+                (length,) = struct.unpack("<Q", handle.read(8))
+                if length > os.path.getsize(path):
+                    raise ValueError("the header is longer than the file")
+                header = json.loads(handle.read(length))
+            return {name: tuple(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
+        state = _read_structure(path)
+        state = state["model"] if isinstance(state.get("model"), dict) else state
+        shapes = {name: tuple(shape) for name, shape in state.items() if isinstance(shape, _Shape)}
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} is missing: its tensors cannot be counted") from error
+    except (ValueError, KeyError, AttributeError, TypeError, IndexError, StopIteration, struct.error) as error:
+        raise StudyError(f"{path} is not a model file whose tensors can be listed ({error!r})") from error
+    except (zipfile.BadZipFile, pickle.UnpicklingError, EOFError) as error:
+        raise StudyError(f"{path} is not a model file whose tensors can be listed ({error})") from error
+    if not shapes:
+        raise StudyError(f"{path} holds no tensor")
+    return shapes

@@ -1,0 +1,219 @@
+"""The question-answering study's pairs, prompt and loss mask: text and lists only, no torch."""
+
+import os
+import random
+import re
+
+from common.errors import StudyError
+from common.files import read_json
+
+# The label that torch's cross entropy leaves out.
+IGNORED = -100
+LOSS_ON = ("answer", "all")
+# Words in a row that, when they come twice, make a text "repeat itself".
+REPEATED_WORDS = 4
+
+
+def prompt(question, answer=None):
+    r"""Return the study's prompt: for training with the answer, for generation without.
+
+    The open prompt ends at the colon, without the blank: byte-level BPE joins a blank to the word that
+    follows, so the answer's first token holds it, in training and in generation alike.
+
+    Args:
+        question: str.
+        answer: str, or None for the open prompt.
+
+    Returns:
+        str
+
+    Source: the course's prompt, `<human>: QUESTION  \n <assistant>: ANSWER`.
+    """
+    opened = f"<human>: {question}  \n <assistant>:"
+    return opened if answer is None else f"{opened} {answer}"
+
+
+def read_pairs(path):
+    """Return the pairs of a JSON file in either layout in use.
+
+    Args:
+        path: a list of objects with `question` and `answer`, or an object whose `questions` is such a list.
+
+    Returns:
+        list[dict]: `question`, `answer`; see `clean_pairs`.
+
+    Raises:
+        StudyError: not JSON, another layout, or a pair that lacks a part; the message numbers the pair.
+    """
+    content = read_json(path)
+    if isinstance(content, dict):
+        content = content.get("questions")
+    if not isinstance(content, list):
+        raise StudyError(
+            f"{path}: expected a list of objects with `question` and `answer`, "
+            "or an object with such a list as `questions`"
+        )
+    return clean_pairs(content, path)
+
+
+def clean_pairs(pairs, name):
+    """Return the pairs with every run of white space as one blank.
+
+    Args:
+        pairs: list of objects holding `question` and `answer`; other keys are dropped.
+        name: where they come from, for messages.
+
+    Returns:
+        list[dict]
+
+    Raises:
+        StudyError: no pair at all, or a pair without a question or an answer.
+    """
+    if not pairs:
+        raise StudyError(f"{name} holds no question/answer pair")
+    cleaned = []
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, dict):
+            raise StudyError(f"{name}: pair {number} is {pair!r:.60}, not an object with `question` and `answer`")
+        texts = {}
+        for key in ("question", "answer"):
+            value = pair.get(key)
+            texts[key] = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
+            if not texts[key]:
+                about = texts.get("question") or pair.get("answer") or ""
+                raise StudyError(f"{name}: pair {number} ({about!r:.60}) has no {key}: fill it in or delete the pair")
+        cleaned.append(texts)
+    return cleaned
+
+
+def split_pairs(pairs, n_heldout, seed):
+    """Return the pairs to train on and those to keep out, both in the file's order.
+
+    Exact duplicates are dropped, and pairs that share a question stay on one side: else the held-out loss
+    would be measured on questions that training saw.
+
+    Args:
+        pairs: list of `question`/`answer` dictionaries.
+        n_heldout: pairs to keep out of training (>= 1).
+        seed: of the draw.
+
+    Returns:
+        tuple: train, heldout: lists of dictionaries with `id` (0-based place in the file), `question`, `answer`.
+
+    Raises:
+        StudyError: not that many pairs can be kept out.
+    """
+    groups, seen = {}, set()
+    for number, pair in enumerate(pairs):
+        question = pair["question"].casefold()
+        if (question, pair["answer"]) in seen:
+            continue
+        seen.add((question, pair["answer"]))
+        groups.setdefault(question, []).append({"id": number, **pair})
+    drawn = list(groups.values())
+    random.Random(seed).shuffle(drawn)
+    heldout, train = [], []
+    for group in drawn:
+        (heldout if len(heldout) + len(group) <= n_heldout else train).extend(group)
+    if len(heldout) != n_heldout or not train:
+        raise StudyError(
+            f"qa.data.n_heldout: {n_heldout} cannot be kept out of {len(seen)} different pairs; "
+            f"choose 1 to {len(seen) - 1}"
+        )
+    return sorted(train, key=lambda pair: pair["id"]), sorted(heldout, key=lambda pair: pair["id"])
+
+
+def encode_pair(encode, question, answer, end_of_text, loss_on, learn_end_of_text, max_tokens):
+    """Return one pair as token ids, with what is learnt and what belongs to the answer.
+
+    Prompt and answer are encoded apart, so the prompt's tokens in training are the very ones that
+    generation starts from.
+
+    Args:
+        encode: function from str to list of int, adding no special token.
+        question: str.
+        answer: str.
+        end_of_text: id of the end-of-text token.
+        loss_on: "answer" or "all" (the prompt is learnt too, as in the course).
+        learn_end_of_text: put `end_of_text` after the answer and learn it. Without it (the course: nothing is
+            appended, and its collator leaves out every position of pad = end of text) answers never stop.
+        max_tokens: longest sequence; the answer's end is cut.
+
+    Returns:
+        dict: `input_ids`, `labels` (an id, or `IGNORED`), `is_answer` (1 for the answer's own tokens, 0
+        elsewhere and for the end of text); lists of one length T.
+
+    Raises:
+        StudyError: the prompt alone fills `max_tokens`, or `loss_on` is unknown.
+    """
+    if loss_on not in LOSS_ON:
+        raise StudyError(f"qa.training.loss_on: {loss_on!r} is not one of {', '.join(LOSS_ON)}")
+    opened = encode(prompt(question))
+    answered = encode(prompt(question, answer)[len(prompt(question)) :])
+    if len(opened) >= max_tokens:
+        raise StudyError(
+            f"qa.training.max_tokens: {max_tokens} leaves no room for an answer to {question!r:.60}, "
+            f"whose prompt takes {len(opened)} tokens"
+        )
+    end = [end_of_text] if learn_end_of_text else []
+    input_ids = (opened + answered + end)[:max_tokens]
+    is_answer = ([0] * len(opened) + [1] * len(answered) + [0] * len(end))[:max_tokens]
+    first = 0 if loss_on == "all" else len(opened)
+    return {"input_ids": input_ids, "labels": [IGNORED] * first + input_ids[first:], "is_answer": is_answer}
+
+
+def pad_batch(examples, pad):
+    """Return examples as rectangular lists, padded on the right.
+
+    Padding is known by its place, never by its id: BLOOM-style set-ups pad with the end-of-text token, and
+    masking by id would also hide the one that must be learnt.
+
+    Args:
+        examples: list of B dictionaries from `encode_pair`.
+        pad: id to fill `input_ids` with.
+
+    Returns:
+        dict: `input_ids`, `attention_mask`, `labels`, `is_answer`: (B, T) lists.
+    """
+    longest = max(len(example["input_ids"]) for example in examples)
+    batch = {"input_ids": [], "attention_mask": [], "labels": [], "is_answer": []}
+    for example in examples:
+        n = len(example["input_ids"])
+        batch["input_ids"].append(example["input_ids"] + [pad] * (longest - n))
+        batch["attention_mask"].append([1] * n + [0] * (longest - n))
+        batch["labels"].append(example["labels"] + [IGNORED] * (longest - n))
+        batch["is_answer"].append(example["is_answer"] + [0] * (longest - n))
+    return batch
+
+
+def repeats_itself(text, n=REPEATED_WORDS):
+    """Whether some run of `n` words occurs twice in `text` (case and punctuation aside)."""
+    words = re.findall(r"\w+", text.casefold())
+    runs = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+    return len(set(runs)) < len(runs)
+
+
+def check_base(folder):
+    """Check that a folder holds a base model that can be read without running code from it.
+
+    Args:
+        folder: config.json, model.safetensors (or model.safetensors.index.json and its shards), tokenizer.json.
+
+    Raises:
+        StudyError: something is missing; pickled weights (`*.bin`) do not count.
+    """
+    config = read_json(os.path.join(folder, "config.json"))
+    if not isinstance(config, dict) or "model_type" not in config:
+        raise StudyError(f"{folder}/config.json is no model configuration: it lacks `model_type`")
+    index = os.path.join(folder, "model.safetensors.index.json")
+    if os.path.exists(index):
+        weights = sorted(set(read_json(index).get("weight_map", {}).values()))
+    else:
+        weights = ["model.safetensors"]
+    missing = [name for name in weights or ["model.safetensors"] if not os.path.exists(os.path.join(folder, name))]
+    if missing:
+        pickled = [name for name in os.listdir(folder) if name.endswith((".bin", ".pt", ".pth"))]
+        aside = f"; {', '.join(pickled)} is pickled: convert it to safetensors" if pickled else ""
+        raise StudyError(f"the base model's folder {folder} has no weights: {', '.join(missing)} is missing{aside}")
+    if not os.path.exists(os.path.join(folder, "tokenizer.json")):
+        raise StudyError(f"the base model's folder {folder} has no tokenizer.json")

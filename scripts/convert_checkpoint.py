@@ -1,0 +1,214 @@
+"""Convert fairseq's checkpoint (weights, dictionary, pieces) to a Hugging Face folder."""
+
+import os
+import shutil
+
+import torch
+
+from common.checkpoints import load_fairseq_checkpoint
+from common.errors import StudyError
+from common.files import atomic_path, read_json, read_lines, sha256, write_json
+from common.roberta import sizes, to_fairseq, to_huggingface
+from common.rule import running
+from common.weights import tensor_sha256
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+MASK = "<mask>"
+
+
+def read_dictionary(path):
+    """Return {symbol: id} as fairseq gives ids to a dictionary file, `<mask>` added.
+
+    Raises:
+        StudyError: a line is not `<symbol> <count>`, or a symbol stands twice.
+
+    Source: fairseq.data.Dictionary.add_from_file; the mask is added by fairseq's RoBERTa tasks.
+    """
+    symbols = list(SPECIALS)
+    indices = {symbol: i for i, symbol in enumerate(symbols)}
+    for number, line in enumerate(read_lines(path), start=1):
+        symbol, _, field = line.rstrip().rpartition(" ")
+        overwrite = field == "#fairseq:overwrite"
+        if overwrite:
+            symbol, _, field = symbol.rpartition(" ")
+        if not symbol or not field.lstrip("-").isdigit():
+            raise StudyError(f"{path} line {number}: {line[:60]!r} is not `<symbol> <count>`; fetch or make it again")
+        if symbol in indices and not overwrite:
+            raise StudyError(f"{path} line {number}: symbol {symbol!r} stands twice; fetch or make it again")
+        indices[symbol] = len(symbols)
+        symbols.append(symbol)
+    if MASK not in indices:
+        indices[MASK] = len(symbols)
+        symbols.append(MASK)
+    if len(indices) != len(symbols):
+        raise StudyError(f"{path} overwrites a symbol (#fairseq:overwrite): Hugging Face's tokenizer cannot do that")
+    return indices
+
+
+def check_settings(settings, found, architecture, source):
+    """Return heads and dropouts after comparing the checkpoint with the study.
+
+    Args:
+        settings: model arguments of the checkpoint, possibly empty.
+        found: what `common.roberta.sizes` read from the tensors.
+        architecture: config section `checkpoint.architecture`.
+        source: the checkpoint's path, for messages.
+
+    Returns:
+        dict: heads, dropout, attention_dropout.
+
+    Raises:
+        StudyError: another size than the config says, or a variant that Hugging Face's RoBERTa does not have.
+    """
+    found = found | {"heads": settings.get("encoder_attention_heads", architecture["heads"])}
+    for key in ("layers", "width", "ffn_width", "heads", "max_positions"):
+        if found[key] != architecture[key]:
+            said = f"checkpoint.architecture.{key} is {architecture[key]}"
+            raise StudyError(f"{said} but {source} has {found[key]}: set it to {found[key]}")
+    if found["width"] % found["heads"]:
+        raise StudyError(f"checkpoint.architecture.heads is {found['heads']}: it must divide width {found['width']}")
+    demanded = {"encoder_normalize_before": False, "activation_fn": "gelu", "pooler_activation_fn": "tanh"}
+    for key, value in demanded.items():
+        if settings.get(key, value) not in (value, None):
+            raise StudyError(f"{source} was trained with {key} = {settings[key]!r}: only {value!r} can be converted")
+    return {
+        "heads": found["heads"],
+        "dropout": float(settings.get("dropout", 0.1)),
+        "attention_dropout": float(settings.get("attention_dropout", 0.1)),
+    }
+
+
+def build_model(state, found, settings):
+    """Return a RobertaForMaskedLM with the fairseq weights.
+
+    Args:
+        state: {name: tensor} under fairseq's names.
+        found: what `common.roberta.sizes` returned.
+        settings: what `check_settings` returned.
+    """
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    converted = to_huggingface(state)
+    tied = torch.equal(converted["lm_head.decoder.weight"], converted["roberta.embeddings.word_embeddings.weight"])
+    config = RobertaConfig(
+        vocab_size=found["rows"],
+        hidden_size=found["width"],
+        num_hidden_layers=found["layers"],
+        num_attention_heads=settings["heads"],
+        intermediate_size=found["ffn_width"],
+        # fairseq counts positions from padding_idx + 1, so the table has two rows more.
+        max_position_embeddings=found["max_positions"] + 2,
+        type_vocab_size=1,
+        # PyTorch's default, which fairseq uses; Hugging Face's default is 1e-12.
+        layer_norm_eps=1e-5,
+        # The exact one with the error function, as fairseq's.
+        hidden_act="gelu",
+        hidden_dropout_prob=settings["dropout"],
+        attention_probs_dropout_prob=settings["attention_dropout"],
+        # fairseq's --pooler-dropout is 0 by default; None would mean hidden_dropout_prob.
+        classifier_dropout=0.0,
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+        tie_word_embeddings=tied,
+    )
+    model = RobertaForMaskedLM(config)
+    model.load_state_dict(converted, strict=True)
+    return model
+
+
+def save_tokenizer(model, dictionary, folder, max_positions):
+    """Write a tokenizer that gives fairseq's ids, and check every entry of the dictionary.
+
+    Args:
+        model: `sentencepiece.bpe.model`.
+        dictionary: `dict.txt`.
+        folder: existing folder to write to.
+        max_positions: tokens of an input, <s> and </s> among them.
+
+    Raises:
+        StudyError: the tokenizer's ids differ from fairseq's.
+    """
+    from transformers import AutoTokenizer, BartphoTokenizer
+
+    tokenizer = BartphoTokenizer(
+        vocab_file=model,
+        monolingual_vocab_file=dictionary,
+        model_max_length=max_positions,
+        # A review that holds the text "<s>" or "<mask>" is cut into pieces, as fairseq's input is.
+        split_special_tokens=True,
+    )
+    tokenizer.save_pretrained(folder)
+    # Read back as a user will: what counts is the saved form.
+    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    indices = read_dictionary(dictionary)
+    for symbol, index in indices.items():
+        given = loaded.convert_tokens_to_ids(symbol)
+        if given != index:
+            raise StudyError(
+                f"{dictionary}: symbol {symbol!r} is {index} in fairseq but {given} in Hugging Face's tokenizer: "
+                "the dictionary has entries that it cannot represent (white space inside a symbol?)"
+            )
+    if loaded.convert_tokens_to_ids("\ue000 no piece") != indices["<unk>"]:
+        raise StudyError(f"{dictionary}: an unknown piece does not get fairseq's <unk>")
+
+
+def main(checkpoint, dictionary, pieces, folder, architecture):
+    """Write the Hugging Face folder and prove it: the saved tensors, converted back, are fairseq's.
+
+    Args:
+        checkpoint: `model.pt`.
+        dictionary: `dict.txt`.
+        pieces: `sentencepiece.bpe.model`.
+        folder: folder to write: config, weights, tokenizer, conversion.json.
+        architecture: config section `checkpoint.architecture`.
+
+    Raises:
+        StudyError: a file is broken, the sizes differ, or a tensor or id does not survive.
+    """
+    from safetensors.torch import load_file
+
+    loaded = load_fairseq_checkpoint(checkpoint)
+    state = {name: tensor for name, tensor in loaded["model"].items() if not name.startswith("classification_heads.")}
+    found = sizes(state, checkpoint)
+    settings = check_settings(loaded["settings"], found, architecture, checkpoint)
+    indices = read_dictionary(dictionary)
+    if len(indices) != found["rows"]:
+        raise StudyError(
+            f"{dictionary} gives {len(indices)} ids (special symbols and <mask> among them) but "
+            f"{checkpoint} has {found['rows']} embeddings: they do not belong together"
+        )
+    with atomic_path(folder) as temporary:
+        build_model(state, found, settings).save_pretrained(temporary)
+        save_tokenizer(pieces, dictionary, temporary, found["max_positions"])
+        for path in (pieces, dictionary):
+            name = os.path.basename(path)
+            if not os.path.exists(os.path.join(temporary, name)):
+                shutil.copyfile(path, os.path.join(temporary, name))
+        back = to_fairseq(load_file(os.path.join(temporary, "model.safetensors")))
+        for name, tensor in state.items():
+            if name not in back or not torch.equal(back[name], tensor):
+                raise StudyError(f"tensor {name} did not survive the conversion of {checkpoint}")
+        config = read_json(os.path.join(temporary, "config.json"))
+        write_json(
+            os.path.join(temporary, "conversion.json"),
+            {
+                "source_sha256": {os.path.basename(p): sha256(p) for p in (checkpoint, dictionary, pieces)},
+                "n_tensors": len(state),
+                "n_identical": len(state),
+                "n_ids": len(indices),
+                "vocab_size": config["vocab_size"],
+                "tensors": {name: tensor_sha256(tensor) for name, tensor in sorted(state.items())},
+            },
+        )
+
+
+if __name__ == "__main__":
+    with running(snakemake):  # noqa: F821
+        main(
+            snakemake.input.checkpoint,  # noqa: F821
+            snakemake.input.dictionary,  # noqa: F821
+            snakemake.input.pieces,  # noqa: F821
+            snakemake.output.folder,  # noqa: F821
+            snakemake.params.architecture,  # noqa: F821
+        )

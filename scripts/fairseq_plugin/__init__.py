@@ -1,0 +1,13 @@
+"""fairseq plug-in (`--user-dir`): what the study adds to fairseq, by registration only.
+
+- architecture `roberta_small` of the course's checkpoint;
+- optimizer `fused_adamw`: torch's fused AdamW, the one that the Hugging Face arm uses;
+- tasks `review_classification` and `review_masked_lm`: fairseq's `sentence_prediction` and `masked_lm` with
+  bfloat16 autocast while training, the study's batch plan, and an exact history file.
+"""
+
+from common.checkpoints import allow_fairseq_classes
+
+from fairseq_plugin import architecture, optimizer, tasks  # noqa: F401 - registration
+
+allow_fairseq_classes()

@@ -1,0 +1,162 @@
+"""fairseq's two tasks with the study's precision, batch plan and history."""
+
+import json
+import logging
+import os
+from dataclasses import dataclass, field
+from typing import Optional
+
+import torch
+from common.batching import epoch_batches
+from fairseq.data import iterators
+from fairseq.tasks import register_task
+from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
+from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class StudyConfig:
+    """Flags that both tasks add."""
+
+    autocast: str = field(default="float32", metadata={"help": "float32 | bfloat16: precision while training"})
+    history_file: Optional[str] = field(default=None, metadata={"help": "JSON Lines: a record a validation"})
+
+
+class StudyTask:
+    """Mixin: bfloat16 autocast in training only, and one exact record a validation.
+
+    A record holds epoch, update, lr (of the last update), and the sums since the last validation: loss in
+    nats, number of predictions, number correct where the criterion counts them.
+    """
+
+    def _begin(self):
+        if not hasattr(self, "_sums"):
+            self._sums = {"train": {}, "valid": {}}
+            self._update, self._epoch, self._lr, self.first_lr = 0, 0, None, None
+            self.optimizer = self.live_model = None
+            self.after_build = []
+
+    @staticmethod
+    def _add(sums, loss, sample_size, logging_output):
+        sums["loss"] = sums.get("loss", 0.0) + loss
+        sums["n"] = sums.get("n", 0) + int(sample_size)
+        if "ncorrect" in logging_output:
+            sums["n_correct"] = sums.get("n_correct", 0) + int(logging_output["ncorrect"])
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        """Forward under autocast, backward outside it (the base class's step, with another precision).
+
+        Source: fairseq.tasks.fairseq_task.FairseqTask.train_step
+        """
+        self._begin()
+        if self.optimizer is None:
+            self.optimizer, self.live_model = optimizer, model
+            self.first_lr = optimizer.get_lr()
+            self.before_first_update(model, update_num)
+        model.train()
+        model.set_num_updates(update_num)
+        device = next(model.parameters()).device.type
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16"):
+            loss, sample_size, logging_output = criterion(model, sample)
+        self._add(self._sums["train"], float(loss.detach()), sample_size, logging_output)
+        self._update, self._lr = update_num + 1, optimizer.get_lr()
+        if ignore_grad:
+            loss *= 0
+        optimizer.backward(loss)
+        return loss, sample_size, logging_output
+
+    def before_first_update(self, model, update_num):
+        """Hook: the model as it is before the first update of this process."""
+
+    def begin_valid_epoch(self, epoch, model):
+        """Start counting a validation."""
+        super().begin_valid_epoch(epoch, model)
+        self._begin()
+        self._epoch = epoch
+        self._sums["valid"] = {}
+
+    def valid_step(self, sample, model, criterion):
+        """Score in float32 and count."""
+        self._begin()
+        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        self._add(self._sums["valid"], float(loss), sample_size, logging_output)
+        return loss, sample_size, logging_output
+
+    def post_validate(self, model, stats, agg):
+        """Append the record; a resumed run first drops the records after its state."""
+        if self.cfg.history_file:
+            record = {"epoch": self._epoch, "update": self._update, "lr": self._lr, **self._sums}
+            earlier = [r for r in read_history(self.cfg.history_file) if r["update"] < self._update]
+            temporary = self.cfg.history_file + ".part"
+            with open(temporary, "w", encoding="utf-8") as handle:
+                for entry in [*earlier, record]:
+                    handle.write(json.dumps(entry) + "\n")
+            os.replace(temporary, self.cfg.history_file)
+        self._sums["train"] = {}
+
+
+def read_history(path):
+    """Return a history file's records (an empty list where there is no file)."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as handle:
+        return [json.loads(line) for line in handle]
+
+
+@dataclass
+class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
+    """`masked_lm` and the study's flags."""
+
+
+@register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
+class ReviewMaskedLM(StudyTask, MaskedLMTask):
+    """fairseq's masked language modelling."""
+
+
+@dataclass
+class ReviewClassificationConfig(SentencePredictionConfig, StudyConfig):
+    """`sentence_prediction`, the study's flags and its batch plan."""
+
+    batching: str = field(default="random", metadata={"help": "length_grouped | random"})
+
+
+@register_task("review_classification", dataclass=ReviewClassificationConfig)
+class ReviewClassification(StudyTask, SentencePredictionTask):
+    """fairseq's sentence classification with batches planned by `common.batching`."""
+
+    # The script that starts a run puts a function here to look at the model before its first update.
+    inspect = None
+
+    def before_first_update(self, model, update_num):
+        if update_num == 0 and ReviewClassification.inspect is not None:
+            ReviewClassification.inspect(model)
+
+    def load_dataset(self, split, combine=False, **kwargs):
+        """Load a split and name the task of the process, for the script that reads its settings back."""
+        self._begin()
+        ReviewClassification.current = self
+        return super().load_dataset(split, combine, **kwargs)
+
+    def get_batch_iterator(self, dataset, max_sentences=None, seed=1, epoch=1, **kwargs):
+        """Training batches follow the study's plan, anew each epoch; validation keeps fairseq's own."""
+        if dataset is not self.datasets.get("train"):
+            return super().get_batch_iterator(dataset, max_sentences=max_sentences, seed=seed, epoch=epoch, **kwargs)
+        lengths = [dataset.size(i) for i in range(len(dataset))]
+
+        def plan(_, epoch):
+            return epoch_batches(lengths, max_sentences, seed, epoch, self.cfg.batching)
+
+        return iterators.EpochBatchIterator(
+            dataset=dataset,
+            collate_fn=dataset.collater,
+            batch_sampler=plan,
+            seed=seed,
+            num_shards=kwargs.get("num_shards", 1),
+            shard_id=kwargs.get("shard_id", 0),
+            num_workers=0,
+            epoch=epoch,
+            # The plan is already shuffled: a second shuffle would differ from the other framework's.
+            disable_shuffling=True,
+        )

@@ -1,0 +1,235 @@
+"""Fine-tune on labelled reviews with `fairseq-train`: one run of one (init, seed)."""
+
+import os
+import shutil
+import tempfile
+import time
+
+from common.batching import count_updates
+from common.checkpoints import load_fairseq_checkpoint
+from common.errors import StudyError
+from common.fairseq_commands import train
+from common.fairseq_state import require
+from common.files import atomic_path, write_json, write_tsv
+from common.rule import running
+from common.training import resolve_precision, set_threads, versions, warmup_updates
+from common.weights import prove_weights
+
+COLUMNS = ("epoch", "update", "split", "metric", "value")
+HEAD = "sentence_classification_head"
+
+
+def training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n_train, precision):
+    """Return `fairseq-train`'s arguments.
+
+    Args:
+        data: binarized train and valid reviews, `input0/` and `label/`.
+        folder: where checkpoints, history and TensorBoard files go.
+        init: "pretrained" (restores `checkpoint`) or "random".
+        seed: of initialisation, dropout and data order.
+        checkpoint: path of `model.pt`.
+        architecture: sizes of the encoder (config section `checkpoint.architecture`).
+        settings: config section `sentiment.finetuning`.
+        n_train: training reviews, from which the number of updates follows.
+        precision: "float32" or "bfloat16".
+    """
+    updates = count_updates(n_train, settings["batch_size"], settings["epochs"])
+    flags = {
+        "--task": "review_classification",
+        "--criterion": "sentence_prediction",
+        "--num-classes": 2,
+        "--classification-head-name": HEAD,
+        "--init-token": 0,
+        "--separator-token": 2,
+        "--shorten-method": "truncate",
+        "--arch": "roberta_small",
+        "--encoder-layers": architecture["layers"],
+        "--encoder-embed-dim": architecture["width"],
+        "--encoder-ffn-embed-dim": architecture["ffn_width"],
+        "--encoder-attention-heads": architecture["heads"],
+        "--max-positions": architecture["max_positions"],
+        "--dropout": settings["dropout"],
+        "--attention-dropout": settings["dropout"],
+        "--pooler-dropout": 0.0,
+        "--optimizer": "fused_adamw",
+        "--adam-betas": str(tuple(settings["betas"])),
+        "--adam-eps": settings["eps"],
+        "--weight-decay": settings["weight_decay"],
+        "--clip-norm": settings["clip_norm"],
+        "--lr-scheduler": "polynomial_decay",
+        "--lr": settings["lr"],
+        "--warmup-updates": warmup_updates(updates, settings["warmup_ratio"]),
+        "--total-num-update": updates,
+        "--max-update": updates,
+        "--max-epoch": settings["epochs"],
+        "--batch-size": settings["batch_size"],
+        "--batch-size-valid": 64,
+        "--required-batch-size-multiple": 1,
+        "--batching": settings["batching"],
+        "--autocast": precision,
+        "--seed": seed,
+        "--history-file": os.path.join(folder, "history.jsonl"),
+        "--save-dir": os.path.join(folder, "checkpoints"),
+        "--tensorboard-logdir": os.path.join(folder, "tensorboard"),
+        "--best-checkpoint-metric": "accuracy",
+        "--num-workers": 0,
+        "--distributed-world-size": 1,
+        "--log-format": "simple",
+        "--log-interval": 25,
+    }
+    if init == "pretrained":
+        flags["--restore-file"] = os.path.abspath(require(checkpoint, "the pretrained arm cannot start without it"))
+    else:
+        # A path that cannot exist: fairseq then keeps its fresh weights. Said here so that it is explicit.
+        flags["--restore-file"] = os.path.join(os.path.abspath(folder), "random-initialisation")
+    arguments = [data]
+    for flag, value in flags.items():
+        arguments += [flag, str(value)]
+    switches = ("--reset-optimizer", "--reset-dataloader", "--reset-meters", "--reset-lr-scheduler")
+    # Examples keep their file's order inside the data set: the batch plan does the shuffling.
+    switches += ("--no-shuffle", "--maximize-best-checkpoint-metric")
+    return [*arguments, *switches, "--no-last-checkpoints", "--no-save-optimizer-state"]
+
+
+def history_rows(records):
+    """Turn the plug-in's records into rows of `history.tsv`; loss is the mean in nats, accuracy a fraction."""
+    for record in records:
+        place = {"epoch": record["epoch"], "update": record["update"]}
+        yield {**place, "split": "train", "metric": "lr", "value": record["lr"]}
+        for split in ("train", "valid"):
+            sums = record[split]
+            yield {**place, "split": split, "metric": "loss", "value": sums["loss"] / sums["n"]}
+            yield {**place, "split": split, "metric": "accuracy", "value": sums["n_correct"] / sums["n"]}
+            yield {**place, "split": split, "metric": "n_correct", "value": sums["n_correct"]}
+
+
+def live_protocol(task, settings, records, precision):
+    """Return the settings that the run really had, read from fairseq's live objects.
+
+    Args:
+        task: the plug-in's task of the finished run.
+        settings: config section `sentiment.finetuning` (only for what fairseq has no object for).
+        records: the plug-in's history records.
+        precision: "float32" or "bfloat16".
+    """
+    optimizer, model = task.optimizer.optimizer, task.live_model
+    group = optimizer.param_groups[0]
+    args = model.args
+    dropouts = {module.p for name, module in model.named_modules() if name.endswith("dropout_module")}
+    head = model.classification_heads[HEAD]
+    n_decayed = sum(len(g["params"]) for g in optimizer.param_groups if g["weight_decay"] > 0)
+    return {
+        "optimizer": f"{type(optimizer).__module__.split('.')[0]}.{type(optimizer).__name__}",
+        "betas": list(group["betas"]),
+        "eps": group["eps"],
+        "weight_decay": group["weight_decay"],
+        "decayed_parameters": "every tensor"
+        if n_decayed == len(list(model.parameters()))
+        else f"{n_decayed} of {len(list(model.parameters()))} tensors",
+        "schedule": "linear warm-up, then linear to 0",
+        "lr_first": task.first_lr,
+        "lr_last": records[-1]["lr"],
+        "total_updates": records[-1]["update"],
+        "clip_norm": settings["clip_norm"],
+        "batch_size": settings["batch_size"],
+        "batching": task.cfg.batching,
+        "padding": "to the batch's longest",
+        "truncation": f"first {task.cfg.max_positions - 2} pieces between <s> and </s>",
+        "dropout": sorted({args.dropout} | dropouts - {head.dropout.p}),
+        "attention_dropout": args.attention_dropout,
+        "classifier_dropout": head.dropout.p,
+        "head": f"dense {tuple(head.dense.weight.shape)}, tanh, projection {tuple(head.out_proj.weight.shape)}",
+        "precision": precision,
+        "evaluation_precision": "float32",
+        "loss_unit": "nats, mean over examples",
+        "tie_rule": "earliest of equals",
+    }
+
+
+def main(data, checkpoint, init, seed, architecture, settings, checkpoints, history, run, weights, tensorboard, threads):
+    """Train one run and write its checkpoints (one an epoch), history, settings and TensorBoard files.
+
+    Args:
+        data: binarized train and valid reviews; the test split is not in it.
+        checkpoint: `model.pt`: restored when `init` is "pretrained", only compared with when it is "random".
+        init: "pretrained" or "random".
+        seed: int.
+        architecture, settings: config sections `checkpoint.architecture`, `sentiment.finetuning`.
+        checkpoints, history, run, weights, tensorboard: outputs.
+        threads: CPU threads.
+
+    Raises:
+        StudyError: a missing checkpoint, weights that were not loaded, or a run that ended early.
+    """
+    from fairseq.data import data_utils
+
+    set_threads(threads)
+    precision = resolve_precision(settings["precision"])
+    reference = load_fairseq_checkpoint(checkpoint)["model"]
+    n = {
+        split: len(data_utils.load_indexed_dataset(os.path.join(data, "label", split), None))
+        for split in ("train", "valid")
+    }
+    updates = count_updates(n["train"], settings["batch_size"], settings["epochs"])
+    os.makedirs(os.path.dirname(checkpoints), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(checkpoints), prefix=".run-") as folder:
+        import fairseq_plugin.tasks as plugin
+
+        proofs = []
+        plugin.ReviewClassification.inspect = lambda model: proofs.append(
+            prove_weights(dict(model.named_parameters()), reference, init, head="classification_heads.")
+        )
+        started = time.monotonic()
+        train(
+            training_arguments(
+                data, folder, init, seed, checkpoint, architecture, settings, n["train"], precision
+            )
+        )
+        seconds = time.monotonic() - started
+        records = plugin.read_history(os.path.join(folder, "history.jsonl"))
+        if not records or records[-1]["update"] != updates or not proofs:
+            raise StudyError(f"fairseq-train ended before its {updates} updates: see the log")
+        protocol = live_protocol(plugin.ReviewClassification.current, settings, records, precision)
+        write_json(weights, proofs[0])
+        write_tsv(history, history_rows(records), COLUMNS)
+        for name in ("checkpoint_best.pt", "checkpoint_last.pt"):
+            if os.path.exists(os.path.join(folder, "checkpoints", name)):
+                os.remove(os.path.join(folder, "checkpoints", name))
+        for name, destination in (("tensorboard", tensorboard), ("checkpoints", checkpoints)):
+            with atomic_path(destination) as temporary:
+                shutil.move(os.path.join(folder, name), temporary)
+        write_json(
+            run,
+            {
+                "framework": "fairseq",
+                "init": init,
+                "seed": seed,
+                "n_train": n["train"],
+                "n_valid": n["valid"],
+                "total_updates": updates,
+                "warmup_updates": warmup_updates(updates, settings["warmup_ratio"]),
+                "train_seconds": seconds,
+                "precision": precision,
+                "threads": threads,
+                "versions": versions(),
+                "protocol": protocol,
+            },
+        )
+
+
+if __name__ == "__main__":
+    with running(snakemake):  # noqa: F821
+        main(
+            snakemake.input.data,  # noqa: F821
+            snakemake.input.checkpoint,  # noqa: F821
+            snakemake.wildcards.init,  # noqa: F821
+            int(snakemake.wildcards.seed),  # noqa: F821
+            snakemake.params.architecture,  # noqa: F821
+            snakemake.params.settings,  # noqa: F821
+            snakemake.output.checkpoints,  # noqa: F821
+            snakemake.output.history,  # noqa: F821
+            snakemake.output.run,  # noqa: F821
+            snakemake.output.weights,  # noqa: F821
+            snakemake.output.tensorboard,  # noqa: F821
+            snakemake.threads,  # noqa: F821
+        )

@@ -1,0 +1,85 @@
+"""Train the SentencePiece model and write the fairseq dictionary that goes with it."""
+
+import os
+
+import sentencepiece
+from common.errors import StudyError
+from common.files import atomic_path, write_lines
+from common.rule import running
+
+# <s> <pad> </s> <unk> stand before a fairseq dictionary's lines and <mask> after them.
+FAIRSEQ_SYMBOLS = 5
+# SentencePiece's own <unk> <s> </s>.
+SENTENCEPIECE_SYMBOLS = 3
+SENTENCES = 200_000
+
+
+def dictionary_lines(model):
+    """Return the lines of `dict.txt`: SentencePiece's pieces in their order, without its three symbols.
+
+    Args:
+        model: sentencepiece.SentencePieceProcessor.
+
+    Returns:
+        list[str]: "piece count"; the count is unused by fairseq when the dictionary is loaded, so it is 1.
+    """
+    return [f"{model.id_to_piece(i)} 1" for i in range(model.get_piece_size()) if not special(model, i)]
+
+
+def special(model, i):
+    """Whether piece `i` is a control symbol or the unknown piece."""
+    return model.is_control(i) or model.is_unknown(i)
+
+
+def main(corpus, model_path, dictionary_path, vocab_size, model_type, threads):
+    """Train on `corpus` (a text a line) so that the embedding table has `vocab_size` rows.
+
+    Args:
+        corpus: text to learn the pieces from.
+        model_path: `sentencepiece.bpe.model` to write (the course's name, whatever the type).
+        dictionary_path: `dict.txt` to write: `vocab_size` - 5 lines.
+        vocab_size: rows of the embedding table, fairseq's four symbols and <mask> among them.
+        model_type: "unigram" or "bpe".
+        threads: CPU threads.
+
+    Raises:
+        StudyError: the corpus is too small for so many pieces.
+    """
+    # The draw of sentences is seeded by the library's own generator.
+    sentencepiece.set_random_generator_seed(1)
+    with atomic_path(model_path) as temporary:
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                input=corpus,
+                model_prefix=temporary,
+                vocab_size=vocab_size - FAIRSEQ_SYMBOLS + SENTENCEPIECE_SYMBOLS,
+                model_type=model_type,
+                character_coverage=0.9995,
+                input_sentence_size=SENTENCES,
+                shuffle_input_sentence=True,
+                max_sentence_length=65536,
+                num_threads=threads,
+            )
+        except RuntimeError as error:
+            text = str(error)
+            if "ocabulary size" in text or "vocab_size" in text:
+                raise StudyError(
+                    f"checkpoint.sentencepiece.vocab_size: {vocab_size} does not suit the corpus: {text.strip()}"
+                ) from error
+            raise
+        os.replace(temporary + ".model", temporary)
+        os.remove(temporary + ".vocab")
+    model = sentencepiece.SentencePieceProcessor(model_file=model_path)
+    write_lines(dictionary_path, dictionary_lines(model))
+
+
+if __name__ == "__main__":
+    with running(snakemake):  # noqa: F821
+        main(
+            snakemake.input.corpus,  # noqa: F821
+            snakemake.output.model,  # noqa: F821
+            snakemake.output.dictionary,  # noqa: F821
+            snakemake.params.vocab_size,  # noqa: F821
+            snakemake.params.model_type,  # noqa: F821
+            snakemake.threads,  # noqa: F821
+        )

@@ -1,0 +1,64 @@
+"""The fetched checkpoint: three files, or a Hugging Face folder, out of the course's zips."""
+
+import os
+import zipfile
+
+import pytest
+
+from common.errors import StudyError
+from extract_checkpoint import FAIRSEQ_FILES, main
+
+
+def make_zip(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return str(path)
+
+
+@pytest.mark.parametrize("folder", ["", "RoBERTa_small_fr/", "deep/er/"])
+def test_the_three_files_from_any_folder(tmp_path, folder):
+    path = make_zip(tmp_path / "a.zip", {**{folder + name: name.upper() for name in FAIRSEQ_FILES}, "readme": "x"})
+    destinations = [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES]
+    main("fairseq", path, destinations)
+    assert [place.read_text() for place in destinations] == [name.upper() for name in FAIRSEQ_FILES]
+    assert sorted(os.listdir(tmp_path / "checkpoint")) == sorted(FAIRSEQ_FILES)
+
+
+@pytest.mark.parametrize("gone", FAIRSEQ_FILES)
+def test_a_missing_file_leaves_nothing(tmp_path, gone):
+    path = make_zip(tmp_path / "a.zip", {"x/" + name: "x" for name in FAIRSEQ_FILES if name != gone})
+    with pytest.raises(StudyError) as caught:
+        main("fairseq", path, [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES])
+    assert path in str(caught.value) and f"expected file {gone}" in str(caught.value)
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_an_empty_file(tmp_path):
+    path = make_zip(tmp_path / "a.zip", {**dict.fromkeys(FAIRSEQ_FILES, "x"), "dict.txt": ""})
+    with pytest.raises(StudyError, match=r"dict\.txt is empty"):
+        main("fairseq", path, [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES])
+
+
+@pytest.mark.parametrize("folder", ["", "RoBERTa_small_fr_HuggingFace/"])
+def test_huggingface_folder(tmp_path, folder):
+    files = {"config.json": "{}", "pytorch_model.bin": "w", "sentencepiece.bpe.model": "s", "deeper/notes": "n"}
+    path = make_zip(tmp_path / "a.zip", {folder + name: content for name, content in files.items()} | {"other/x": "x"})
+    main("huggingface", path, [str(tmp_path / "out")])
+    assert sorted(os.listdir(tmp_path / "out")) == ["config.json", "pytorch_model.bin", "sentencepiece.bpe.model"]
+    assert (tmp_path / "out" / "pytorch_model.bin").read_text() == "w"
+
+
+@pytest.mark.parametrize(
+    ("files", "fault"),
+    [
+        (["model.safetensors"], "it holds 0: model.safetensors"),
+        (["a/config.json", "a/model.safetensors", "b/config.json"], "it holds 2"),
+        (["a/config.json", "b/model.safetensors"], "no model.safetensors or pytorch_model.bin"),
+    ],
+)
+def test_no_huggingface_folder(tmp_path, files, fault):
+    path = make_zip(tmp_path / "a.zip", dict.fromkeys(files, "x"))
+    with pytest.raises(StudyError, match=fault):
+        main("huggingface", path, [str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()

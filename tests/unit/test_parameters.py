@@ -1,0 +1,155 @@
+"""The parameter ledger: the published counts, stored tensors, and the slips it exists to catch."""
+
+import json
+import pickle
+import struct
+import zipfile
+
+import pytest
+
+from build_parameter_ledger import main
+from common.errors import StudyError
+from common.files import read_tsv
+from common.parameters import PUBLISHED, PUBLISHED_SIZE, count, counted_terms, read_shapes, terms
+
+TINY = {"vocab_size": 11, "width": 4, "ffn_width": 6, "layers": 2, "max_positions": 8}
+
+
+@pytest.mark.parametrize(("published", "convention"), PUBLISHED.items())
+def test_published_counts(published, convention):
+    assert count(PUBLISHED_SIZE, convention) == published
+
+
+def test_published_counts_by_hand():
+    # 32000·512 = 16 384 000; a layer's matrices 6·512² = 1 572 864, four layers 6 291 456: sum 22 675 456
+    assert 16_384_000 + 4 * 1_572_864 == count(PUBLISHED_SIZE, "matrices") == 22_675_456
+    # + 256·512 = 131 072; + 2·512 = 1 024; vectors: 4·(9·512 + 512) + 1 024 = 21 504
+    assert 22_675_456 + 131_072 == count(PUBLISHED_SIZE, "positions")
+    assert terms(**PUBLISHED_SIZE)["vectors"][1] == 21_504
+    # language-model head: 512² + 3·512 + 32 000 = 295 680; classification head: 512² + 512 + 2·512 + 2 = 263 682
+    assert terms(**PUBLISHED_SIZE)["lm_head"][1] == 295_680
+    assert terms(**PUBLISHED_SIZE)["head"][1] == 263_682
+
+
+def test_the_slip_forgot_the_feed_forward_matrices():
+    # 4·2·512² = 2 097 152
+    assert (
+        22_675_456 - count(PUBLISHED_SIZE, "four_matrices") == terms(**PUBLISHED_SIZE)["feed_forward"][1] == 2_097_152
+    )
+
+
+def test_unknown_convention():
+    with pytest.raises(StudyError, match="'all' is unknown"):
+        count(TINY, "all")
+
+
+def tiny_shapes(lm_head=True, head=True):
+    """fairseq's names and shapes, written out by hand for TINY."""
+    root = "encoder.sentence_encoder."
+    shapes = {root + "embed_tokens.weight": (11, 4), root + "embed_positions.weight": (10, 4)}
+    shapes |= {root + "layernorm_embedding.weight": (4,), root + "layernorm_embedding.bias": (4,)}
+    for layer in range(2):
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            shapes[f"{root}layers.{layer}.self_attn.{name}.weight"] = (4, 4)
+            shapes[f"{root}layers.{layer}.self_attn.{name}.bias"] = (4,)
+        shapes |= {f"{root}layers.{layer}.fc1.weight": (6, 4), f"{root}layers.{layer}.fc1.bias": (6,)}
+        shapes |= {f"{root}layers.{layer}.fc2.weight": (4, 6), f"{root}layers.{layer}.fc2.bias": (4,)}
+        for name in ("self_attn_layer_norm", "final_layer_norm"):
+            shapes |= {f"{root}layers.{layer}.{name}.{kind}": (4,) for kind in ("weight", "bias")}
+    if lm_head:
+        shapes |= {"encoder.lm_head.weight": (11, 4), "encoder.lm_head.bias": (11,)}  # the weight is tied
+        shapes |= {"encoder.lm_head.dense.weight": (4, 4), "encoder.lm_head.dense.bias": (4,)}
+        shapes |= {"encoder.lm_head.layer_norm.weight": (4,), "encoder.lm_head.layer_norm.bias": (4,)}
+    if head:
+        name = "classification_heads.sentence_classification_head."
+        shapes |= {name + "dense.weight": (4, 4), name + "dense.bias": (4,)}
+        shapes |= {name + "out_proj.weight": (2, 4), name + "out_proj.bias": (2,)}
+    return shapes
+
+
+def test_counted_terms_agree_with_the_analytic_ones():
+    found, parts = counted_terms(tiny_shapes()), terms(**TINY)
+    assert found["table"] == 40 and found["tokens"] == 44
+    assert {t: found[t] for t in ("matrices", "vectors", "head", "lm_head")} == {
+        t: parts[t][1] for t in ("matrices", "vectors", "head", "lm_head")
+    }
+    assert sum(found.values()) == count(TINY, "classifier_fairseq")
+
+
+def safetensors(path, shapes):
+    header = json.dumps(
+        {"__metadata__": {"format": "pt"}}
+        | {name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in shapes.items()}
+    ).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_real_torch_file_is_listed_without_torch(tmp_path, legacy):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(3, 2)
+    state = {"model": model.state_dict() | {"p": model.weight}, "cfg": {"model": {"a": 1}}, "args": None}
+    torch.save(state, tmp_path / "model.pt", _use_new_zipfile_serialization=not legacy)
+    assert read_shapes(str(tmp_path / "model.pt")) == {"weight": (2, 3), "bias": (2,), "p": (2, 3)}
+
+
+def test_a_hostile_checkpoint_runs_nothing(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (exec, (f"open({str(tmp_path / 'owned')!r}, 'w')",))
+
+    with zipfile.ZipFile(tmp_path / "model.pt", "w") as archive:
+        archive.writestr("model/data.pkl", pickle.dumps({"model": {"x": Evil()}}))
+    with pytest.raises(StudyError, match="holds no tensor"):
+        read_shapes(str(tmp_path / "model.pt"))
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("name", ["a.pt", "a.safetensors", "a.json"])
+def test_broken_and_missing_files_are_named(tmp_path, name):
+    with pytest.raises(StudyError, match="is missing"):
+        read_shapes(str(tmp_path / name))
+    (tmp_path / name).write_bytes(b"<html>not found</html>")
+    with pytest.raises(StudyError, match=name):
+        read_shapes(str(tmp_path / name))
+
+
+def test_ledger(tmp_path):
+    safetensors(tmp_path / "whole.safetensors", tiny_shapes())
+    run = tmp_path / "checkpoints"
+    (run / "epoch1").mkdir(parents=True)
+    shapes = tiny_shapes(lm_head=False) | {"roberta.embeddings.token_type_embeddings.weight": (1, 4)}
+    safetensors(run / "epoch1" / "model.safetensors", shapes)
+    missing = dict(list(tiny_shapes().items())[:-1])  # the head's last bias removed
+    safetensors(tmp_path / "missing.safetensors", missing)
+    models = {"whole": tmp_path / "whole.safetensors", "run": run, "missing": tmp_path / "missing.safetensors"}
+    main({name: str(path) for name, path in models.items()}, str(tmp_path / "ledger.tsv"), TINY)
+    rows = {(row["section"], row["item"]): row for row in read_tsv(tmp_path / "ledger.tsv")}
+    assert len([key for key in rows if key[0] == "published"]) == 8
+    assert all(row["agrees"] == "true" for key, row in rows.items() if key[0] == "published")
+    assert "forgets" in rows[("published", "four_matrices")]["note"]
+    assert rows[("counted: whole", "total")]["note"] == "convention: classifier_fairseq"
+    assert rows[("counted: run", "total")]["note"] == "convention: classifier_huggingface"
+    assert rows[("counted: run", "total")]["agrees"] == "true"
+    assert rows[("counted: missing", "head")]["agrees"] == "false"
+    assert int(rows[("counted: missing", "total")]["expected"]) - int(rows[("counted: missing", "total")]["count"]) == 2
+
+
+def test_a_run_without_models_is_named(tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(StudyError, match="holds no model"):
+        main({"run": str(tmp_path / "checkpoints")}, str(tmp_path / "ledger.tsv"), TINY)
+
+
+def test_against_the_framework_s_own_model():
+    """transformers builds the tiny model; its named parameters must be the analytic count."""
+    transformers = pytest.importorskip("transformers")
+    configuration = transformers.RobertaConfig(
+        vocab_size=11, hidden_size=4, intermediate_size=6, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=10, type_vocab_size=1, num_labels=2,
+    )  # fmt: skip
+    model = transformers.RobertaForSequenceClassification(configuration)
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.named_parameters()}
+    found = counted_terms(shapes)
+    assert sum(found.values()) == count(TINY, "classifier_huggingface") == sum(p.numel() for p in model.parameters())
+    assert found["table"] == 40 and found["token_types"] == 4

@@ -1,0 +1,99 @@
+"""The protocol diff: equal and unequal rows, and the refusal in matched mode."""
+
+import pytest
+
+from build_protocol_diff import SETTINGS, compare, main, same
+from common.errors import StudyError
+from common.files import read_tsv, write_json
+
+PROTOCOL = {setting: f"the {setting}" for setting in SETTINGS} | {
+    "betas": [0.9, 0.98],
+    "eps": 1e-8,
+    "lr_last": 1e-5 / 3,
+    "total_updates": 1125,
+    "initialisation": "normal",
+}
+
+
+def run(framework, init="pretrained", seed=1, **changes):
+    return {"framework": framework, "init": init, "seed": seed, "protocol": PROTOCOL | changes}
+
+
+def rows_of(*runs, **options):
+    return {row["setting"]: row for row in compare(list(runs), **options)[0]}
+
+
+def test_same():
+    assert same((0.9, 0.98), [0.9, 0.98]) and not same([0.9, 0.98], [0.9, 0.999])
+    assert same(1e-5, 1e-5 * (1 + 1e-9)) and not same(0.0, 1e-8)
+    assert not same(None, 0) and not same(True, 1) and same("nats", "nats")
+
+
+def test_equal_rows():
+    rows = rows_of(run("fairseq"), run("fairseq", "random", 2), run("huggingface", betas=(0.9, 0.98)))
+    assert all(row["equal"] for row in rows.values()) and list(rows) == SETTINGS
+    assert rows["betas"]["fairseq"] == "[0.9, 0.98]" == rows["betas"]["huggingface"]
+
+
+def test_the_published_differences_are_unequal():
+    rows = rows_of(run("fairseq"), run("huggingface", betas=[0.9, 0.999], weight_decay=0, loss_unit="bits"))
+    assert {name for name, row in rows.items() if not row["equal"]} == {"betas", "weight_decay", "loss_unit"}
+
+
+def test_a_run_that_differs_within_its_framework():
+    rows = rows_of(run("fairseq"), run("fairseq", seed=2, total_updates=1200))
+    assert not rows["total_updates"]["equal"]
+    assert rows["total_updates"]["note"] == "differs between runs of fairseq"
+    assert rows["total_updates"]["fairseq"] == "pretrained: 1125 or 1200"
+
+
+def test_initialisation_matters_between_random_arms_only():
+    drawn = {"initialisation": "embeddings sd 0.044"}
+    rows = rows_of(run("fairseq"), run("fairseq", "random", **drawn), run("huggingface"))
+    assert rows["initialisation"]["equal"]
+    assert rows["initialisation"]["fairseq"] == "pretrained: normal; random: embeddings sd 0.044"
+    rows = rows_of(run("fairseq", "random", **drawn), run("huggingface", "random"))
+    assert not rows["initialisation"]["equal"]
+
+
+def test_matched_mode_refuses_and_names_the_row(tmp_path):
+    paths = []
+    for number, entry in enumerate([run("fairseq"), run("huggingface", betas=[0.9, 0.999], padding="to 256")]):
+        write_json(tmp_path / f"{number}.json", entry)
+        paths.append(str(tmp_path / f"{number}.json"))
+    table = tmp_path / "protocol_diff.tsv"
+    with pytest.raises(StudyError, match=r"betas: fairseq \[0.9, 0.98\], huggingface \[0.9, 0.999\]") as error:
+        main(paths, str(table), "matched")
+    assert "padding" not in str(error.value) and not table.exists()
+    main(paths, str(table), "published")
+    rows = {row["setting"]: row for row in read_tsv(table)}
+    assert list(rows["betas"]) == ["setting", "fairseq", "huggingface", "equal", "note"]
+    assert rows["betas"]["equal"] == "false" and rows["eps"]["equal"] == "true"
+    assert rows["padding"]["equal"] == "false" and "excused" in rows["padding"]["note"]
+    main(paths, str(table), "matched", {"betas": "a test", "padding": "a test"})
+    with pytest.raises(StudyError, match="matched, published"):
+        main(paths, str(table), "equal")
+
+
+def test_what_is_not_recorded_is_not_equal():
+    lacking = run("huggingface")
+    del lacking["protocol"]["head"]
+    rows = rows_of(run("fairseq"), lacking)
+    assert not rows["head"]["equal"] and rows["head"]["note"] == "not recorded by huggingface"
+    both = [run("fairseq"), lacking]
+    del both[0]["protocol"]["head"]
+    assert not rows_of(*both)["head"]["equal"]
+    with pytest.raises(StudyError, match="fairseq/pretrained/seed1 recorded no protocol"):
+        compare([{"framework": "fairseq", "init": "pretrained", "seed": 1}])
+
+
+def test_nested_settings_and_further_ones():
+    a = run("fairseq", initialisation={"head": "uniform", "embeddings": "normal"}, extra=1)
+    b = run("huggingface", initialisation={"head": "uniform", "embeddings": "normal 0.02"}, extra=2)
+    rows = rows_of(a, b)
+    assert "initialisation" not in rows and rows["initialisation.head"]["equal"]
+    assert not rows["initialisation.embeddings"]["equal"] and not rows["extra"]["equal"]
+
+
+def test_one_framework_alone_is_equal_to_itself():
+    assert all(row["equal"] for row in rows_of(run("fairseq"), run("fairseq", seed=2)).values())

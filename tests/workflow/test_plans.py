@@ -1,0 +1,90 @@
+"""What Snakemake plans: each study whole, and exactly what a changed setting touches. Nothing is run."""
+
+import os
+
+import pytest
+import studies
+import yaml
+
+STUDIES = {"embedded": None, "open": "studies/open.yaml", "lab": "studies/lab.yaml"}
+RUNS = {"finetune_fairseq": 6, "finetune_huggingface": 3, "evaluate_fairseq": 6, "evaluate_huggingface": 3}
+
+
+def plan(folder, *arguments, study=None):
+    done = studies.snakemake(folder, "--dry-run", *arguments, study=study)
+    assert done.returncode == 0, done.output
+    return studies.planned(done.output)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_plans_from_raw_data_to_report(tmp_path, name):
+    study = STUDIES[name] and os.path.join(studies.ROOT, STUDIES[name])
+    jobs = plan(tmp_path, study=study)
+    assert {rule: jobs.get(rule) for rule in RUNS} == RUNS
+    assert jobs["build_splits"] == jobs["build_report"] == jobs["aggregate_runs"] == 1
+    made = {"build_corpus", "train_sentencepiece", "binarize_corpus", "pretrain"}
+    fetched = {"retrieve_checkpoint", "extract_checkpoint", "retrieve_huggingface_checkpoint"}
+    assert made <= jobs.keys() if name != "lab" else fetched <= jobs.keys()
+    assert not (fetched if name != "lab" else made) & jobs.keys()
+
+
+def test_the_embedded_study_downloads_nothing(tmp_path):
+    assert not [rule for rule in plan(tmp_path) if rule.startswith("retrieve")]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A tiny study run for real, whose plans for a change the tests look at."""
+    folder = tmp_path_factory.mktemp("finished")
+    study = studies.write_study(folder / "study.yaml")
+    done = studies.snakemake(folder, study=study)
+    assert done.returncode == 0, done.output
+    return folder
+
+
+def changed(finished, changes):
+    """The plan after a change to the finished study."""
+    study = studies.write_study(finished / "changed.yaml", changes)
+    return plan(finished, study=study)
+
+
+def test_nothing_is_planned_after_a_finished_study(finished):
+    assert changed(finished, {}) == {}
+
+
+def test_one_more_seed_plans_its_own_jobs_and_what_aggregates_them(finished):
+    jobs = changed(finished, {"sentiment": {"seeds": [1, 2]}})
+    # One new seed in three arms: two of fairseq, one of Hugging Face.
+    per_run = {
+        "finetune_fairseq": 2,
+        "finetune_huggingface": 1,
+        "evaluate_fairseq": 2,
+        "evaluate_huggingface": 1,
+        "select_checkpoint": 3,
+        "test_curve_fairseq": 2,
+        "test_curve_huggingface": 1,
+    }
+    assert {rule: jobs.get(rule) for rule in per_run} == per_run
+    untouched = {"build_splits", "pretrain", "convert_checkpoint", "tokenize_huggingface", "binarize_train_valid"}
+    assert not untouched & jobs.keys()
+    assert {"aggregate_runs", "tabulate_test_accuracy", "build_report"} <= jobs.keys()
+
+
+def test_a_changed_colour_draws_again_and_trains_nothing(finished):
+    jobs = changed(finished, {"report": {"colours": {"fairseq-random": "#123456"}}})
+    assert jobs.keys() <= {"plot_accuracy_by_epoch", "plot_arms", "build_report", "all"}
+    assert {"plot_accuracy_by_epoch", "plot_arms"} <= jobs.keys()
+
+
+def test_a_changed_rate_trains_again_and_pretrains_nothing(finished):
+    jobs = changed(finished, {"sentiment": {"finetuning": {"lr": 1.0e-3}}})
+    assert jobs["finetune_fairseq"] == 2 and jobs["finetune_huggingface"] == 1
+    assert not {"build_splits", "pretrain", "convert_checkpoint"} & jobs.keys()
+
+
+def test_one_more_arm_is_a_line_of_config(finished):
+    with open(os.path.join(studies.ROOT, "config.yaml"), encoding="utf-8") as handle:
+        arms = yaml.safe_load(handle)["sentiment"]["arms"]
+    arms.append({"framework": "huggingface", "init": "random"})
+    jobs = changed(finished, {"sentiment": {"arms": arms}})
+    assert jobs["finetune_huggingface"] == 1 and "finetune_fairseq" not in jobs
