@@ -24,3 +24,4 @@ rule all:
     default_target: True
     input:
         f"{RESULTS}/report.html",
+        COMPARISON,

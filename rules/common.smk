@@ -10,6 +10,7 @@ from common.addresses import expand_addresses
 from common.config import validate_study
 from common.download import mirror_path, read_checksums
 from common.errors import StudyError
+from common.protocol import framework_settings
 
 try:
     validate_study(config, os.path.join(workflow.basedir, "schemas", "config.schema.yaml"))

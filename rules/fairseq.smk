@@ -86,7 +86,7 @@ rule finetune_fairseq:
         runtime="4h",
     params:
         architecture=ARCHITECTURE,
-        settings=config["sentiment"]["finetuning"],
+        settings=framework_settings(config["sentiment"], "fairseq"),
     script:
         "../scripts/finetune_fairseq.py"
 

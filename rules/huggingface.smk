@@ -104,7 +104,7 @@ rule finetune_huggingface:
         mem_mb=2000,
         runtime="4h",
     params:
-        settings=config["sentiment"]["finetuning"],
+        settings=framework_settings(config["sentiment"], "huggingface"),
     script:
         "../scripts/finetune_huggingface.py"
 
@@ -159,7 +159,11 @@ rule test_curve_huggingface:
         "../scripts/test_curve_huggingface.py"
 
 
+# Asked for by `all` where the study fetches both forms of the checkpoint; no arm depends on it.
+COMPARISON = []
+
 if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RETRIEVALS:
+    COMPARISON = [f"{RESULTS}/checkpoint/huggingface-comparison.json"]
 
     rule compare_huggingface_weights:
         input:
@@ -167,7 +171,7 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
             theirs=f"{RESULTS}/checkpoint/huggingface-fetched",
             common=common("errors", "files", "rule", "weights"),
         output:
-            comparison=f"{RESULTS}/checkpoint/huggingface-comparison.json",
+            comparison=COMPARISON[0],
         log:
             f"{LOGS}/compare_huggingface_weights.log",
         benchmark:

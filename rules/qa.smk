@@ -1,6 +1,7 @@
 """Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
 
-from common.download import expected, read_checksums
+from common.addresses import record_path
+from common.download import expected
 
 QA = config["qa"]
 QA_RUN = f"{RESULTS}/qa/rank{{rank}}/seed{{seed}}"
@@ -29,8 +30,7 @@ def qa_retrieval(name, key):
     """
     elsewhere = {url for found in RETRIEVALS.values() for url in found["urls"]}
     urls = [url for url in QA_ADDRESSES[name] if url not in elsewhere]
-    pins = read_checksums(config["checksums"] and os.path.join(workflow.basedir, config["checksums"]))
-    facts = [expected(pins, url, None) for url in urls]
+    facts = [expected(PINS, url, None) for url in urls]
     return {
         "urls": urls,
         "hashes": [digest for digest, _ in facts],
@@ -216,7 +216,7 @@ rule finetune_lora:
         "../envs/qa.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=GPU,
         mem_mb=8000,
         runtime="6h",
     params:
@@ -247,7 +247,7 @@ rule evaluate_qa:
         "../envs/qa.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=GPU,
         mem_mb=8000,
         runtime="2h",
     params:

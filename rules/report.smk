@@ -1,5 +1,19 @@
 """The report page."""
 
+# The question-answering half, where the study has it.
+QA_REPORT = (
+    {
+        "qa_summary": rules.aggregate_qa.output.summary,
+        "qa_loss": rules.aggregate_qa.output.loss,
+        "qa_generations": rules.aggregate_qa.output.generations,
+        "qa_manifest": rules.build_qa_pairs.output.manifest,
+        "qa_loss_figure": rules.plot_qa_loss.output.svg,
+        "lora_ledger": rules.build_lora_ledger.output.tsv,
+    }
+    if config["qa"]["enabled"]
+    else {}
+)
+
 
 rule build_report:
     input:
@@ -14,8 +28,22 @@ rule build_report:
         arms_data=rules.plot_arms.output.data,
         manifest=f"{RESULTS}/data/manifest.json",
         run_records=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/run.json"),
+        pairs=rules.compute_statistics.output.pairs,
+        arm_statistics=rules.compute_statistics.output.arms,
+        method=rules.compute_statistics.output.method,
+        learned=rules.compute_statistics.output.learned,
+        baselines=rules.train_baselines.output.table,
+        parameter_ledger=rules.build_parameter_ledger.output.ledger,
+        protocol_diff=rules.build_protocol_diff.output.table,
+        audit=rules.audit_data.output.table,
+        claims=rules.check_claims.output.claims,
+        weights=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/weights.json"),
+        parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=SPLITS),
+        predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
+        training_benchmarks=runs(f"{BENCHMARKS}/finetune_{{framework}}/{{init}}/seed{{seed}}.tsv"),
+        **QA_REPORT,
         template=workflow.source_path("../report/report.html.j2"),
-        common=common("arms", "errors", "files", "page", "rule"),
+        common=common("arms", "errors", "files", "page", "report_sections", "rule"),
     output:
         report=report(
             f"{RESULTS}/report.html",

@@ -87,9 +87,15 @@ def compare(runs, excused=None):
     rows = []
     for setting in settings:
         per_init = setting.split(".")[0] in PER_INIT
+        # What no run of an init records, such as the embeddings' rule in pretrained runs, was not drawn there.
+        drawn = {init for _, init, protocol in protocols if setting in protocol or not ("." in setting and per_init)}
+        compared = [protocol for protocol in protocols if protocol[1] in drawn]
         missing, cells, equal, notes = [], {}, True, []
         for framework in frameworks:
-            own = [(init, protocol) for name, init, protocol in protocols if name == framework]
+            own = [(init, protocol) for name, init, protocol in compared if name == framework]
+            if not own:
+                cells[framework] = "not drawn"
+                continue
             if any(setting not in protocol for _, protocol in own):
                 missing.append(framework)
             values = {}
@@ -104,9 +110,9 @@ def compare(runs, excused=None):
                 if not per_init or any(len(of) > 1 for of in per.values()):
                     equal = False
                     notes.append(f"differs between runs of {framework}")
-        groups = [[init] for init in dict.fromkeys(init for _, init, _ in protocols)] if per_init else [None]
+        groups = list(dict.fromkeys(init for _, init, _ in compared)) if per_init else [None]
         for group in groups:
-            values = [protocol.get(setting) for _, init, protocol in protocols if group is None or init in group]
+            values = [protocol.get(setting) for _, init, protocol in compared if group in (None, init)]
             if len(distinct(values)) > 1:
                 equal = False
         if missing:

@@ -2,11 +2,12 @@
 
 import json
 import os
+import random
 import shutil
 
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, write_tsv
-from common.qa import check_base
+from common.qa import check_base, prompt
 from common.rule import running
 
 SPECIAL_TOKENS = ("<unk>", "<s>", "</s>", "<pad>")
@@ -53,6 +54,27 @@ def train_tokenizer(texts, vocab_size):
     return tokenizer
 
 
+def in_dialogue(texts, share, seed):
+    """Return the texts, a share of them as the question of a dialogue whose answer is the text that follows.
+
+    A base that never saw the prompt's marks is at a loss for reasons that have nothing to do with the answers. Here
+    it learns the marks, and nothing about which answer belongs to a question.
+
+    Args:
+        texts: list of str.
+        share: of the texts (0 to 1).
+        seed: of the choice.
+
+    Returns:
+        list[str]: as many texts.
+    """
+    draw = random.Random(seed)
+    following = [*texts[1:], *texts[:1]]
+    return [
+        prompt(text, after) if draw.random() < share else text for text, after in zip(texts, following, strict=True)
+    ]
+
+
 def blocks(tokenizer, texts, length):
     """Return the texts as one row of tokens, each text ended by </s>, cut into blocks.
 
@@ -84,10 +106,10 @@ def train_model(data, vocab_size, architecture, training):
         data: (n, tokens_per_sample) int64 array.
         vocab_size: rows of the embedding table.
         architecture: dict: layers, width, heads.
-        training: dict: updates, batch_size (blocks), lr (peak), warmup_updates, seed.
+        training: dict: updates, batch_size (blocks), lr (peak), warmup_updates, label_smoothing, seed.
 
     Returns:
-        tuple: transformers.BloomForCausalLM; list of dict rows (update, loss: nats per token of the batch).
+        tuple: transformers.BloomForCausalLM; list of dict rows (update, loss: smoothed nats per token of the batch).
 
     Raises:
         StudyError: the width is no multiple of the heads.
@@ -127,7 +149,9 @@ def train_model(data, vocab_size, architecture, training):
         taken, order = order[: training["batch_size"]], order[training["batch_size"] :]
         ids = torch.from_numpy(data[taken])  # (B, T)
         logits = model(input_ids=ids, use_cache=False).logits  # (B, T, V)
-        loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+        loss = torch.nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten(), label_smoothing=training["label_smoothing"]
+        )
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -218,7 +242,8 @@ def main(source, files, folder, log_path, embedded):
     rows = []
     with atomic_path(folder) as temporary:
         if source == "embedded":
-            texts = embedded_texts(embedded["n_texts"], embedded["training"]["seed"], files)
+            seed = embedded["training"]["seed"]
+            texts = in_dialogue(embedded_texts(embedded["n_texts"], seed, files), embedded["dialogue_share"], seed)
             tokenizer = train_tokenizer(texts, embedded["vocab_size"])
             data = blocks(tokenizer, texts, embedded["training"]["tokens_per_sample"])
             print(f"{len(texts)} texts, {data.size} tokens, {tokenizer.get_vocab_size()} pieces")

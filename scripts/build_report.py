@@ -5,6 +5,7 @@ import json
 import os
 
 from common import page
+from common import report_sections as more
 from common.arms import arm_label, arms_of, colour_of, percent, run_label
 from common.errors import StudyError
 from common.files import read_json, write_text
@@ -472,7 +473,24 @@ def origins(sections):
 
 
 # The order of the page. A new section: write a function of `Study`, add it here, name its files in rules/report.smk.
-SECTIONS = (answer, test_accuracy, curves, arms_compared, settings, data, provenance)
+SECTIONS = (
+    answer,
+    test_accuracy,
+    curves,
+    arms_compared,
+    more.statistics,
+    more.learned,
+    more.question_answering,
+    more.ledgers,
+    more.protocol,
+    data,
+    more.audit,
+    more.errors,
+    more.cost,
+    more.claims,
+    settings,
+    provenance,
+)
 
 
 def main(files, template, report, settings, commit=""):

@@ -13,7 +13,7 @@ from common.fairseq_state import require
 from common.files import atomic_path, write_json, write_tsv
 from common.rule import running
 from common.training import resolve_precision, set_threads, versions, warmup_updates
-from common.weights import prove_weights
+from common.weights import describe_draw, prove_weights
 
 COLUMNS = ("epoch", "update", "split", "metric", "value")
 HEAD = "sentence_classification_head"
@@ -29,7 +29,7 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         seed: of initialisation, dropout and data order.
         checkpoint: path of `model.pt`.
         architecture: sizes of the encoder (config section `checkpoint.architecture`).
-        settings: config section `sentiment.finetuning`.
+        settings: what `common.protocol.framework_settings` returns.
         n_train: training reviews, from which the number of updates follows.
         precision: "float32" or "bfloat16".
     """
@@ -50,7 +50,7 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         "--max-positions": architecture["max_positions"],
         "--dropout": settings["dropout"],
         "--attention-dropout": settings["dropout"],
-        "--pooler-dropout": 0.0,
+        "--pooler-dropout": settings["classifier_dropout"],
         "--optimizer": "fused_adamw",
         "--adam-betas": str(tuple(settings["betas"])),
         "--adam-eps": settings["eps"],
@@ -103,7 +103,27 @@ def history_rows(records):
             yield {**place, "split": split, "metric": "n_correct", "value": sums["n_correct"]}
 
 
-def live_protocol(task, settings, records, precision):
+def initialisation(model, init):
+    """Return how the weights that were not loaded were drawn, told from the values before the first update.
+
+    Args:
+        model: fairseq's RobertaModel with a classification head.
+        init: "pretrained": only the head is fresh; "random": everything is.
+    """
+    head, encoder = model.classification_heads[HEAD], model.encoder.sentence_encoder
+    fresh = {"head_dense": head.dense, "head_projection": head.out_proj}
+    if init == "random":
+        fresh |= {
+            "embeddings": encoder.embed_tokens,
+            "positions": encoder.embed_positions,
+            "attention_query": encoder.layers[0].self_attn.q_proj,
+            "attention_output": encoder.layers[0].self_attn.out_proj,
+            "feed_forward": encoder.layers[0].fc1,
+        }
+    return {name: describe_draw(module.weight) for name, module in fresh.items()}
+
+
+def live_protocol(task, settings, records, precision, drawn):
     """Return the settings that the run really had, read from fairseq's live objects.
 
     Args:
@@ -111,6 +131,7 @@ def live_protocol(task, settings, records, precision):
         settings: config section `sentiment.finetuning` (only for what fairseq has no object for).
         records: the plug-in's history records.
         precision: "float32" or "bfloat16".
+        drawn: what `initialisation` returned before training.
     """
     optimizer, model = task.optimizer.optimizer, task.live_model
     group = optimizer.param_groups[0]
@@ -127,8 +148,10 @@ def live_protocol(task, settings, records, precision):
         if n_decayed == len(list(model.parameters()))
         else f"{n_decayed} of {len(list(model.parameters()))} tensors",
         "schedule": "linear warm-up, then linear to 0",
-        "lr_first": task.first_lr,
+        "lr_first": task.rates[0],
         "lr_last": records[-1]["lr"],
+        "peak_lr": max(task.rates),
+        "warmup_updates": task.rates.index(max(task.rates)),
         "total_updates": records[-1]["update"],
         "clip_norm": settings["clip_norm"],
         "batch_size": settings["batch_size"],
@@ -139,6 +162,7 @@ def live_protocol(task, settings, records, precision):
         "attention_dropout": args.attention_dropout,
         "classifier_dropout": head.dropout.p,
         "head": f"dense {tuple(head.dense.weight.shape)}, tanh, projection {tuple(head.out_proj.weight.shape)}",
+        "initialisation": drawn,
         "precision": precision,
         "evaluation_precision": "float32",
         "loss_unit": "nats, mean over examples",
@@ -154,7 +178,8 @@ def main(data, checkpoint, init, seed, architecture, settings, checkpoints, hist
         checkpoint: `model.pt`: restored when `init` is "pretrained", only compared with when it is "random".
         init: "pretrained" or "random".
         seed: int.
-        architecture, settings: config sections `checkpoint.architecture`, `sentiment.finetuning`.
+        architecture: config section `checkpoint.architecture`.
+        settings: what `common.protocol.framework_settings` returns.
         checkpoints, history, run, weights, tensorboard: outputs.
         threads: CPU threads.
 
@@ -175,10 +200,13 @@ def main(data, checkpoint, init, seed, architecture, settings, checkpoints, hist
     with tempfile.TemporaryDirectory(dir=os.path.dirname(checkpoints), prefix=".run-") as folder:
         import fairseq_plugin.tasks as plugin
 
-        proofs = []
-        plugin.ReviewClassification.inspect = lambda model: proofs.append(
-            prove_weights(dict(model.named_parameters()), reference, init, head="classification_heads.")
-        )
+        seen = {}
+
+        def inspect(model):
+            seen["proof"] = prove_weights(dict(model.named_parameters()), reference, init, head="classification_heads.")
+            seen["drawn"] = initialisation(model, init)
+
+        plugin.ReviewClassification.inspect = inspect
         started = time.monotonic()
         train(
             training_arguments(
@@ -187,10 +215,10 @@ def main(data, checkpoint, init, seed, architecture, settings, checkpoints, hist
         )
         seconds = time.monotonic() - started
         records = plugin.read_history(os.path.join(folder, "history.jsonl"))
-        if not records or records[-1]["update"] != updates or not proofs:
+        if not records or records[-1]["update"] != updates or not seen:
             raise StudyError(f"fairseq-train ended before its {updates} updates: see the log")
-        protocol = live_protocol(plugin.ReviewClassification.current, settings, records, precision)
-        write_json(weights, proofs[0])
+        protocol = live_protocol(plugin.ReviewClassification.current, settings, records, precision, seen["drawn"])
+        write_json(weights, seen["proof"])
         write_tsv(history, history_rows(records), COLUMNS)
         for name in ("checkpoint_best.pt", "checkpoint_last.pt"):
             if os.path.exists(os.path.join(folder, "checkpoints", name)):

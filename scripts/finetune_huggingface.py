@@ -170,14 +170,15 @@ class StudyTrainer(Trainer):
         return 0
 
 
-def build_model(checkpoint, init, seed, dropout):
+def build_model(checkpoint, init, seed, settings):
     """Return a RobertaForSequenceClassification with two classes.
 
     Args:
         checkpoint: Hugging Face folder: its weights when `init` is "pretrained", its sizes only when "random".
         init: "pretrained" or "random" (Hugging Face's own rule: normal with sd 0.02, zero biases).
         seed: of the new weights.
-        dropout: of states and attention; the head has none, as fairseq's `--pooler-dropout` default.
+        settings: `dropout` (of states and attention), `classifier_dropout` and `head_initialisation`: "bert"
+            (Hugging Face's own) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's).
 
     Raises:
         StudyError: the folder is unusable, or anything but the classification head would stay random.
@@ -192,14 +193,14 @@ def build_model(checkpoint, init, seed, dropout):
             checkpoint,
             local_files_only=True,
             num_labels=2,
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-            classifier_dropout=0.0,
+            hidden_dropout_prob=settings["dropout"],
+            attention_probs_dropout_prob=settings["dropout"],
+            classifier_dropout=settings["classifier_dropout"],
         )
         set_seed(seed)
         if init == "random":
             config._attn_implementation = "sdpa"
-            return RobertaForSequenceClassification(config)
+            return draw_head(RobertaForSequenceClassification(config), settings["head_initialisation"])
         model, info = RobertaForSequenceClassification.from_pretrained(
             checkpoint,
             config=config,
@@ -217,6 +218,14 @@ def build_model(checkpoint, init, seed, dropout):
         raise StudyError(f"{weights} has no tensor {(missing or mismatched)[0]} that fits: it would stay random")
     if unexpected:
         raise StudyError(f"{weights} has a tensor {unexpected[0]} that the model has no place for")
+    return draw_head(model, settings["head_initialisation"])
+
+
+def draw_head(model, rule):
+    """Draw the classification head anew by PyTorch's rule for `nn.Linear`, where the rule asks for it."""
+    if rule == "linear":
+        model.classifier.dense.reset_parameters()
+        model.classifier.out_proj.reset_parameters()
     return model
 
 
@@ -339,7 +348,7 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
         checkpoint: Hugging Face folder: loaded when `init` is "pretrained", only its sizes when it is "random".
         init: "pretrained" or "random".
         seed: int.
-        settings: config section `sentiment.finetuning`.
+        settings: what `common.protocol.framework_settings` returns.
         checkpoints: folder to write: `epoch1/`, `epoch2/`, ...
         history: TSV file to write.
         run: JSON file to write.
@@ -357,7 +366,7 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
     reviews = {"train": Reviews(train), "valid": Reviews(valid)}
     updates = count_updates(len(reviews["train"]), settings["batch_size"], settings["epochs"])
     warmup = warmup_updates(updates, settings["warmup_ratio"])
-    model = build_model(checkpoint, init, seed, settings["dropout"])
+    model = build_model(checkpoint, init, seed, settings)
     longest, limit = max(reviews["train"].lengths + reviews["valid"].lengths), model.config.max_position_embeddings - 2
     if longest > limit:
         raise StudyError(f"{train} or {valid} has an input of {longest} tokens, the model {limit} positions")

@@ -176,7 +176,7 @@ def load_state(folder, model, optimizer):
     with torch.no_grad():
         for name, parameter in trainable(model).items():
             parameter.copy_(state["weights"][name])
-    pass
+    optimizer.load_state_dict(state["optimizer"])
     torch.set_rng_state(state["random"])
     if state["random_cuda"]:
         torch.cuda.set_rng_state_all(state["random_cuda"])

@@ -82,3 +82,10 @@ def planned(output):
         elif inside and words and not set(line) <= {"-", " "}:
             inside = False
     return jobs
+
+
+def plan(folder, *arguments, study=None):
+    """Return {rule: jobs} that a dry run plans."""
+    done = snakemake(folder, "--dry-run", *arguments, study=study)
+    assert done.returncode == 0, done.output
+    return planned(done.output)

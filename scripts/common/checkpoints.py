@@ -3,6 +3,7 @@
 import argparse
 import os
 import pickle
+import re
 
 import numpy
 import torch
@@ -51,9 +52,9 @@ def load_fairseq_checkpoint(path):
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        # PyTorch's text is long; its first mention of GLOBAL names the class.
-        what = next((word for word in str(error).split() if word.count(".") and word[0].isalpha()), "")
-        named = f" (it holds {what})" if "GLOBAL" in str(error) else ""
+        # PyTorch's text is long; of it, only the class is worth repeating.
+        what = re.search(r"GLOBAL (\S+)", str(error))
+        named = f" (it holds a {what[1]})" if what else ""
         raise StudyError(f"{path} is not a fairseq checkpoint of tensors and settings{named}: {REMEDY}") from error
     except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
         raise StudyError(f"{path} is truncated or is not a PyTorch file: {REMEDY}") from error

@@ -52,8 +52,14 @@ def cross_checks(config):
     mirror = config["mirror"]
     if mirror is not None and not os.path.isdir(mirror):
         yield f"mirror: there is no folder {mirror!r}; give an existing folder laid out HOST/PATH, or null"
+    yield from _check_data(config["data"])
+    yield from _check_checkpoint(config["checkpoint"])
+    if config["qa"]["enabled"]:
+        yield from _check_qa(config["qa"])
 
-    data = config["data"]
+
+def _check_data(data):
+    """Yield what contradicts itself in `data`."""
     embedded = data["embedded"]
     if (data["n_train"] is None) != (data["n_valid"] is None):
         yield "data.n_train and data.n_valid: give a number for both, or null for both (the source's own split)"
@@ -69,7 +75,9 @@ def cross_checks(config):
     elif data[data["source"]]["url"] is None:
         yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
 
-    checkpoint = config["checkpoint"]
+
+def _check_checkpoint(checkpoint):
+    """Yield what contradicts itself in `checkpoint`."""
     if checkpoint["source"] == "fetch":
         fetched = checkpoint["fetch"]
         if fetched["fairseq"]["url"] is None:
@@ -77,20 +85,11 @@ def cross_checks(config):
         if fetched["huggingface"] is not None and fetched["huggingface"]["url"] is None:
             yield "checkpoint.fetch.huggingface.url must be an address; or set checkpoint.fetch.huggingface to null"
     architecture, pretraining, corpus = (checkpoint[key] for key in ("architecture", "pretraining", "corpus"))
-    if architecture["width"] % architecture["heads"]:
-        yield (
-            f"checkpoint.architecture.width is {architecture['width']}, which cannot be divided by "
-            f"checkpoint.architecture.heads = {architecture['heads']}; give each head the same width"
-        )
+    yield from _check_model("checkpoint", architecture, "checkpoint.pretraining", pretraining)
     if pretraining["tokens_per_sample"] > architecture["max_positions"]:
         yield (
             f"checkpoint.pretraining.tokens_per_sample is {pretraining['tokens_per_sample']}, more than "
             f"checkpoint.architecture.max_positions = {architecture['max_positions']}; a block must fit the model"
-        )
-    if pretraining["warmup_updates"] >= pretraining["updates"]:
-        yield (
-            f"checkpoint.pretraining.warmup_updates is {pretraining['warmup_updates']}, which must be less than "
-            f"checkpoint.pretraining.updates = {pretraining['updates']}"
         )
     if checkpoint["source"] == "pretrain" and not (
         (corpus["files"] and corpus["files_repeat"]) or corpus["unlabelled_repeat"] or corpus["train_repeat"]
@@ -98,6 +97,37 @@ def cross_checks(config):
         yield (
             "checkpoint.corpus holds no text to pretrain on: give checkpoint.corpus.files, "
             "or let unlabelled_repeat or train_repeat be at least 1"
+        )
+
+
+def _check_qa(qa):
+    """Yield what contradicts itself in `qa`."""
+    data, base, lora = (qa[key] for key in ("data", "base", "lora"))
+    if data["source"] != "embedded" and data[data["source"]] is None:
+        yield f"qa.data.source is {data['source']}, so qa.data.{data['source']} must name the pairs and not be null"
+    if base["source"] == "folder" and base["folder"] is None:
+        yield "qa.base.source is folder, so qa.base.folder must be a path and not null"
+    embedded = base["embedded"]
+    yield from _check_model(
+        "qa.base.embedded", embedded["architecture"], "qa.base.embedded.training", embedded["training"]
+    )
+    if base["source"] == "embedded" and not (embedded["n_texts"] or embedded["files"]):
+        yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
+    if lora["layers_pattern"] is not None and lora["layers_to_transform"] is None:
+        yield "qa.lora.layers_pattern says nothing without qa.lora.layers_to_transform: give both, or null for both"
+
+
+def _check_model(place, architecture, training_place, training):
+    """Yield what contradicts itself in an architecture (width, heads) and its training (warm-up)."""
+    if architecture["width"] % architecture["heads"]:
+        yield (
+            f"{place}.architecture.width is {architecture['width']}, which cannot be divided by "
+            f"{place}.architecture.heads = {architecture['heads']}; give each head the same width"
+        )
+    if training["warmup_updates"] >= training["updates"]:
+        yield (
+            f"{training_place}.warmup_updates is {training['warmup_updates']}, which must be less than "
+            f"{training_place}.updates = {training['updates']}"
         )
 
 

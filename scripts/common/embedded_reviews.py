@@ -21,165 +21,182 @@ import random
 POSITIVE, NEGATIVE = 1, -1
 
 # Share of sentences that side with the review's label, and how often a review has it: decided, mixed, empty of opinion.
-DECISION = ((0.9, 0.75), (0.7, 0.21), (0.5, 0.04))
+DECISION = ((0.93, 0.8), (0.72, 0.16), (0.5, 0.04))
 # Frequency of the word of rank r in its list is proportional to 1 / (r + ZIPF_OFFSET): a small offset makes few words
 # very common, a large one makes all alike.
-ZIPF_OFFSET = 12
+ZIPF_OFFSET = 20
+# Share of sentences whose words come from the review's own field.
+FAITHFULNESS = 0.95
+# How often an expression has a telling adverb ("joliment", "trop") in front, when it sides with the verdict and when not.
+# What a reader concedes he underlines: the adverbs are about as frequent in both kinds of reviews, so they show which
+# words belong together without showing the verdict.
+FRAMING_OWN, FRAMING_OTHER = 0.2, 0.6
 
 # --- The polarity vocabulary -----------------------------------------------------------------------------------------
-# One list a kind and polarity, the commonest first. In adjectives `*` follows the word of a phrase that agrees (phrases
-# without it are invariable), `!` marks what admits no degree ("plus ... que"), and irregular words give their four forms
-# m.s./f.s./m.p./f.p. In phrases on the reader `*` follows a participle that agrees with the reader.
-
-ADJECTIVES = {
-    "general": (
-        """excellent!, passionnant, magnifique!, agréable, superbe!, intéressant, réussi, génial!, original,
-        captivant, remarquable!, formidable!, émouvant, touchant, merveilleux!, bouleversant, brillant, fascinant,
-        plaisant, impressionnant, envoûtant, sublime!, savoureux, convaincant, charmant, riche, intelligent,
-        délicieux, fabuleux!, extraordinaire!, exceptionnel!, enthousiasmant, splendide!, admirable!, séduisant,
-        inspiré, étonnant, épatant!, irrésistible!, époustouflant!, inoubliable!, magistral!, réjouissant,
-        rafraîchissant, stimulant, enrichissant, hors du commun!, de grande qualité!, digne* d'éloges!, d'une rare
-        intelligence!""",
-        """ennuyeux, décevant, mauvais/mauvaise/mauvais/mauvaises!, nul/nulle/nuls/nulles!, médiocre, raté!, fade,
-        lassant, banal/banale/banals/banales, pénible, inintéressant!, agaçant, insipide, affligeant, pauvre,
-        navrant, faible, consternant, soporifique, creux/creuse/creux/creuses, laborieux, poussif, désolant,
-        prétentieux, superficiel, simpliste, irritant, fastidieux, bâclé!, indigeste, pitoyable!, lamentable!,
-        déplorable!, catastrophique!, épouvantable!, vide, assommant, barbant, rébarbatif, insupportable!,
-        exaspérant, mièvre, niais, puéril, ridicule, grotesque!, sans saveur!, d'une rare platitude!, en dessous
-        de tout!, à la limite du supportable!""",
-    ),
-    "people": (
-        """attachant, crédible, vivant, humain, authentique, sympathique, drôle, fouillé!, nuancé, complexe, profond,
-        tendre, subtil, haut* en couleur!, charismatique, généreux, finement dessiné*!, plus vrai* que nature!,
-        d'une grande humanité!, inoubliable!""",
-        """caricatural, stéréotypé, inexistant!, antipathique, transparent, artificiel, invraisemblable, falot,
-        schématique, interchangeable!, manichéen, figé, désincarné, détestable!, geignard, pathétique, à peine
-        esquissé*!, sans épaisseur!, sans relief!, cousu* de clichés!""",
-    ),
-    "prose": (
-        """fluide, élégant, poétique, limpide, soigné, raffiné, incisif, vif, ciselé!, sobre, délicat, imagé,
-        mordant, alerte, léger, musical, pétillant, maîtrisé!, évocateur/évocatrice/évocateurs/évocatrices,
-        chatoyant, tonique, nerveux, tout en délicatesse!, d'une grande finesse!, d'une belle justesse!, truffé*
-        d'humour!""",
-        """lourd, plat, maladroit, confus, ampoulé, pompeux, scolaire, pesant, monotone, haché!, verbeux, alambiqué,
-        bavard, froid, convenu!, impersonnel, approximatif, relâché!, emphatique, affecté, abrupt, négligé!, sans
-        âme!, sans grâce!, d'une lourdeur extrême!, bourré* de fautes!""",
-    ),
-    "plot": (
-        """prenant, haletant, palpitant, surprenant, bien ficelé*!, bien construit*!, cohérent, efficace, rythmé,
-        bien mené*!, intense, imprévisible, dense, inattendu!, ingénieux, trépidant, enlevé!, foisonnant, solide,
-        habile, vertigineux, audacieux, plein* de rebondissements!, plein* de surprises!, tenu* de bout en bout!,
-        réglé* comme une horloge!""",
-        """prévisible, lent, décousu, incohérent, bancal/bancale/bancals/bancales, interminable!, téléphoné!, mal
-        ficelé*!, mal construit*!, embrouillé, expédié!, inégal, tiré* par les cheveux!, cousu* de fil blanc!, mal
-        mené*!, maigre, languissant, éculé!, rocambolesque, étiré!, squelettique, incompréhensible!, à rallonge!,
-        à bout de souffle!, plein* de longueurs!, plein* d'incohérences!""",
-    ),
-    "facts": (
-        """clair, utile, précis, pratique, complet/complète/complets/complètes, pertinent, pédagogique, instructif,
-        accessible, détaillé!, rigoureux, fiable, concret/concrète/concrets/concrètes, judicieux, éclairant,
-        précieux, éloquent, minutieux, facile* à suivre!, à la portée de tous!""",
-        """inutile, vague, incomplet/incomplète/incomplets/incomplètes, obscur, daté!, dépassé!, redondant, partial,
-        orienté!, abstrait, discutable, sommaire, trompeur/trompeuse/trompeurs/trompeuses, contestable, douteux,
-        brumeux, désordonné, hors sujet!, impossible* à suivre!, sans rigueur!""",
-    ),
-    "looks": (
-        """soigné, coloré, lumineux, expressif, doux/douce/doux/douces, gai, lisible, net/nette/nets/nettes,
-        attrayant, féerique, éclatant, joyeux, enchanteur/enchanteresse/enchanteurs/enchanteresses, de toute
-        beauté!, plein* de vie!, haut* en couleur!""",
-        """terne, flou, laid, triste, criard, moche, pâle, vieillot/vieillotte/vieillots/vieillottes, grisâtre,
-        surchargé, délavé, agressif, mal cadré*!, sans charme!, de mauvais goût!, d'un autre âge!""",
-    ),
+# Each semantic field: its polarity, the aspects of a book that it suits, and its expressions, the commonest first.
+# In adjectives `*` follows the word of a phrase that agrees (phrases without it are invariable), `!` marks what admits no
+# degree ("plus ... que"), and irregular words give their four forms m.s./f.s./m.p./f.p. In verbs `*` follows a participle
+# that agrees with the reader: "m'a touché", "m'a touchée".
+# Verbs complete "ce livre m'a ...", nouns "c'est ...", qualities "on y trouve ...", and crowd "on ...".
+FIELDS = {
+    "emotion": {
+        "polarity": POSITIVE,
+        "suits": "people prose plot",
+        "adjective": """touchant, émouvant, bouleversant, tendre, sincère, humain, poignant, attachant, sensible, pudique,
+            délicat, vibrant, profond, généreux, authentique, chaleureux""",
+        "verb": """touché*, ému*, bouleversé*, attendri*, remué*, réconforté*""",
+        "noun": """un coup de cœur, une leçon de vie, un moment de grâce, un hymne à la vie, une caresse""",
+        "quality": """de l'émotion, de la tendresse, de la sensibilité, de la pudeur, de la chaleur, de l'espoir""",
+        "crowd": """pleure, s'attache à tous, frissonne, a la gorge serrée""",
+    },
+    "suspense": {
+        "polarity": POSITIVE,
+        "suits": "plot",
+        "adjective": """haletant, palpitant, prenant, captivant, surprenant, rythmé, efficace, trépidant, imprévisible, tendu,
+            nerveux, addictif, vertigineux, ingénieux, hypnotique, électrisant""",
+        "verb": """captivé*, happé*, tenu* en haleine, surpris*, bluffé*, accroché*""",
+        "noun": """un coup de maître, un tour de force, un feu d'artifice, un tourbillon, une course folle""",
+        "quality": """du suspense, du rythme, du souffle, de l'action, de la tension, des surprises""",
+        "crowd": """tremble, retient son souffle, tourne les pages, oublie l'heure""",
+    },
+    "humour": {
+        "polarity": POSITIVE,
+        "suits": "people prose plot",
+        "adjective": """drôle, amusant, pétillant, hilarant, malicieux, réjouissant, savoureux, cocasse, spirituel, mordant,
+            joyeux, léger, espiègle, jubilatoire!, truculent, divertissant""",
+        "verb": """amusé*, fait rire, diverti*, fait sourire, régalé*, réjoui*""",
+        "noun": """un régal, une friandise, un rayon de soleil, une gourmandise, une fête""",
+        "quality": """de l'humour, de l'esprit, de la malice, de la fantaisie, de la verve, de l'ironie""",
+        "crowd": """rit, sourit, s'amuse, jubile""",
+    },
+    "beauty": {
+        "polarity": POSITIVE,
+        "suits": "prose looks",
+        "adjective": """poétique, élégant, magnifique!, superbe!, raffiné, sublime!, soigné, splendide!, harmonieux, envoûtant,
+            somptueux, ciselé!, gracieux, onirique, féerique, imagé""",
+        "verb": """charmé*, séduit*, ébloui*, enchanté*, fasciné*, envoûté*""",
+        "noun": """un bijou, une merveille, un chef-d'œuvre, une perle, un enchantement""",
+        "quality": """de la poésie, de la finesse, de l'élégance, de la grâce, de la délicatesse, de la magie""",
+        "crowd": """rêve, s'évade, s'émerveille, voyage""",
+    },
+    "knowledge": {
+        "polarity": POSITIVE,
+        "suits": "facts",
+        "adjective": """clair, utile, précis, passionnant, instructif, intelligent, pertinent,
+            complet/complète/complets/complètes, rigoureux, enrichissant, pédagogique, stimulant, éclairant,
+            accessible, fouillé!, fiable""",
+        "verb": """convaincu*, passionné*, éclairé*, enrichi*, inspiré*, ouvert les yeux""",
+        "noun": """une référence, une mine d'or, une source d'inspiration, une révélation, un incontournable""",
+        "quality": """de l'intelligence, de la clarté, de la rigueur, de la sagesse, de la précision, de la profondeur""",
+        "crowd": """apprend beaucoup, comprend tout, réfléchit, en sort grandi""",
+    },
+    "delight": {
+        "polarity": POSITIVE,
+        "suits": "people prose plot facts looks",
+        "adjective": """excellent!, réussi, agréable, formidable!, génial!, remarquable!, merveilleux!, original, délicieux,
+            plaisant, fabuleux!, charmant, extraordinaire!, exceptionnel!, parfait!, impeccable!""",
+        "verb": """conquis*, emballé*, ravi*, comblé*, enthousiasmé*, impressionné*""",
+        "noun": """un bonheur, une réussite, un délice, une pépite, un trésor""",
+        "quality": """du talent, de l'audace, de la fraîcheur, de l'invention, du panache, de l'originalité""",
+        "crowd": """en veut encore, applaudit, savoure, se régale""",
+    },
+    "boredom": {
+        "polarity": NEGATIVE,
+        "suits": "plot prose facts",
+        "adjective": """ennuyeux, lent, soporifique, interminable!, lassant, monotone, fade, répétitif, assommant, fastidieux,
+            morne, insipide, plat, pénible, poussif, barbant""",
+        "verb": """ennuyé*, lassé*, endormi*, fatigué*, assommé*, fait bâiller""",
+        "noun": """un somnifère, un pensum, une corvée, un supplice, un long tunnel""",
+        "quality": """des longueurs, de l'ennui, des redites, du remplissage, du bavardage, des répétitions""",
+        "crowd": """s'ennuie, bâille, s'endort, s'impatiente""",
+    },
+    "heaviness": {
+        "polarity": NEGATIVE,
+        "suits": "prose facts",
+        "adjective": """lourd, maladroit, confus, ampoulé, pompeux, pesant, indigeste, verbeux, alambiqué, illisible!, haché!,
+            scolaire, relâché!, grandiloquent, approximatif, emphatique""",
+        "verb": """rebuté*, gêné*, écœuré*, heurté*, crispé*, donné mal à la tête""",
+        "noun": """un brouillon, un charabia, une bouillie, une usine à gaz, un galimatias""",
+        "quality": """des lourdeurs, des fautes, des maladresses, de la confusion, du jargon, des coquilles""",
+        "crowd": """se perd, trébuche, décroche, patauge""",
+    },
+    "cliche": {
+        "polarity": NEGATIVE,
+        "suits": "people plot",
+        "adjective": """caricatural, prévisible, stéréotypé, banal/banale/banals/banales, convenu!, artificiel, simpliste,
+            mièvre, niais, invraisemblable, superficiel, téléphoné!, creux/creuse/creux/creuses, incohérent,
+            décousu, manichéen""",
+        "verb": """laissé* de marbre, fait soupirer, laissé* sceptique, laissé* indifférent*, laissé* froid*, laissé*
+            perplexe""",
+        "noun": """un ramassis de clichés, une soupe tiède, une guimauve, une suite de banalités, un mauvais feuilleton""",
+        "quality": """des clichés, des poncifs, des banalités, des stéréotypes, de la mièvrerie, des invraisemblances""",
+        "crowd": """n'y croit pas, soupire, devine tout, lève les yeux au ciel""",
+    },
+    "uselessness": {
+        "polarity": NEGATIVE,
+        "suits": "facts",
+        "adjective": """inutile, vague, sommaire, incomplet/incomplète/incomplets/incomplètes, daté!, dépassé!, bâclé!, obscur,
+            redondant, imprécis, discutable, douteux, trompeur/trompeuse/trompeurs/trompeuses, partial, lacunaire,
+            abstrait""",
+        "verb": """frustré*, laissé* sur ma faim, trompé*, induit* en erreur, refroidi*, dérouté*""",
+        "noun": """une perte de temps, une arnaque, un attrape-nigaud, une coquille vide, un fourre-tout""",
+        "quality": """des erreurs, des lacunes, des contresens, des oublis, des approximations, de la paresse""",
+        "crowd": """n'apprend rien, cherche en vain, regrette son achat, tourne en rond""",
+    },
+    "irritation": {
+        "polarity": NEGATIVE,
+        "suits": "people prose",
+        "adjective": """agaçant, irritant, prétentieux, vulgaire, insupportable!, racoleur/racoleuse/racoleurs/racoleuses,
+            antipathique, grossier, exaspérant, odieux!, horripilant, détestable!, ridicule, arrogant, complaisant,
+            malsain""",
+        "verb": """agacé*, énervé*, irrité*, exaspéré*, choqué*, horripilé*""",
+        "noun": """une insulte au lecteur, une provocation, une plaie, une épreuve, un étalage""",
+        "quality": """de la vulgarité, de la prétention, de la suffisance, de la complaisance, de la condescendance, de
+            l'esbroufe""",
+        "crowd": """s'agace, grince des dents, s'énerve, enrage""",
+    },
+    "failure": {
+        "polarity": NEGATIVE,
+        "suits": "people prose plot facts looks",
+        "adjective": """décevant, mauvais/mauvaise/mauvais/mauvaises!, médiocre, raté!, nul/nulle/nuls/nulles!, pauvre, faible,
+            navrant, affligeant, pitoyable!, lamentable!, consternant, déplorable!, désolant, catastrophique!,
+            épouvantable!""",
+        "verb": """déçu*, consterné*, dépité*, attristé*, accablé*, gâché le plaisir""",
+        "noun": """une déception, un ratage, un gâchis, un échec, un désastre""",
+        "quality": """de la médiocrité, de la pauvreté, de la faiblesse, du gâchis, de la platitude, de la laideur""",
+        "crowd": """tombe de haut, abandonne, cherche la sortie, se désole""",
+    },
 }
 
+# Expressions of no field: (positive, negative). {X} is the book, {le} its pronoun.
 PHRASES = {
-    # "C'est ..."
-    "noun": (
-        """un régal, un bijou, une merveille, une réussite, un coup de cœur, un chef-d'œuvre, une pépite, un bonheur,
-        un délice, une belle surprise, un trésor, une perle, un enchantement, une belle découverte, un coup de
-        maître, un tour de force, une révélation, un feu d'artifice, un petit miracle, un moment de grâce, une
-        bouffée d'oxygène, un ravissement, une claque, un incontournable, un rayon de soleil, une gourmandise, une
-        fête, un éblouissement""",
-        """une déception, une perte de temps, un ratage, une purge, un gâchis, une corvée, un échec, une arnaque, un
-        supplice, un pensum, un désastre, une catastrophe, un somnifère, un calvaire, un naufrage, un pétard
-        mouillé, une imposture, une douche froide, un fiasco, un flop, une torture, une punition, un
-        attrape-nigaud, un ramassis de clichés, une suite de banalités, un coup d'épée dans l'eau, une usine à
-        gaz, un soufflé qui retombe""",
-    ),
-    # "... m'a ..."
-    "verb": (
-        """touché*, captivé*, ému*, séduit*, conquis*, passionné*, enchanté*, bouleversé*, emballé*, fasciné*,
-        charmé*, ravi*, emporté*, convaincu*, amusé*, transporté*, bluffé*, marqué*, comblé*, impressionné*,
-        envoûté*, fait rire, fait rêver, tenu* en haleine, fait voyager, émerveillé*, enthousiasmé*, ébloui*,
-        réconforté*, diverti*, subjugué*, happé*""",
-        """déçu*, ennuyé*, agacé*, lassé*, énervé*, endormi*, rebuté*, irrité*, fatigué*, laissé* de marbre,
-        exaspéré*, frustré*, laissé* sur ma faim, assommé*, consterné*, découragé*, fait bâiller, contrarié*,
-        gêné*, horripilé*, fait soupirer, tapé sur les nerfs, écœuré*, refroidi*, dépité*, accablé*, gâché le
-        plaisir, mis* mal à l'aise, crispé*, barbé*, atterré*, perdu* en route""",
-    ),
-    # "j'ai ...": {X} is the book
+    # "j'ai ..."
     "reader": (
-        """j'ai adoré {X}, j'ai dévoré {X}, j'ai beaucoup aimé {X}, j'ai lu {X} d'une traite, je me suis régalé* avec
-        {X}, j'ai savouré {X}, je n'ai pas pu lâcher {X}, j'ai refermé {X} à regret, j'ai relu {X} avec bonheur,
-        j'ai pris un vrai plaisir à lire {X}, je suis tombé* sous le charme de {X}, j'ai craqué pour {X}, j'ai
-        passé de belles heures avec {X}, j'ai été conquis* par {X}""",
-        """je me suis ennuyé* avec {X}, j'ai abandonné {X}, j'ai peiné à finir {X}, j'ai détesté {X}, j'ai perdu mon
-        temps avec {X}, je n'ai pas accroché à {X}, je regrette d'avoir acheté {X}, j'ai lâché {X} au milieu, j'ai
-        été déçu* par {X}, je me suis forcé* à finir {X}, j'ai refermé {X} avec soulagement, je me suis endormi*
-        sur {X}, j'ai revendu {X} aussitôt, j'ai sauté des pages de {X}""",
+        """j'ai adoré {X}, j'ai dévoré {X}, j'ai beaucoup aimé {X}, j'ai lu {X} d'une traite, je n'ai pas pu lâcher {X},
+        j'ai savouré {X}, j'ai refermé {X} à regret, j'ai craqué pour {X}, je suis tombé* sous le charme de {X},
+        j'ai pris un vrai plaisir à lire {X}, j'ai relu {X} avec bonheur, je ne me lasse pas de {X}, je garde {X} précieusement,
+        j'ai offert {X} à toute la famille, j'ai englouti {X} en deux soirées""",
+        """j'ai abandonné {X}, j'ai peiné à finir {X}, j'ai détesté {X}, j'ai perdu mon temps avec {X}, je n'ai pas accroché à {X},
+        je regrette d'avoir acheté {X}, j'ai lâché {X} au milieu, je me suis forcé* à finir {X}, j'ai refermé {X} avec soulagement,
+        j'ai revendu {X} aussitôt, j'ai survolé la moitié de {X}, j'attendais bien mieux de {X}, j'ai failli jeter {X},
+        je n'ai rien retenu de {X}, j'ai subi {X} jusqu'au bout""",
     ),
-    # A sentence of its own: {le} is the book
+    # A sentence of its own
     "closing": (
-        """à lire absolument, je {le} recommande vivement, foncez, vivement la suite, à offrir sans hésiter, à mettre
-        entre toutes les mains, bravo à l'auteur, ne passez pas à côté, on en redemande, courez l'acheter, à
-        savourer sans modération, merci à l'auteur, vous ne {le} regretterez pas, chapeau à l'auteur, laissez-vous
-        tenter, une valeur sûre""",
-        """à éviter, passez votre chemin, dommage, je ne {le} recommande pas, à fuir, gardez votre argent, je
-        m'attendais à mieux, beaucoup de bruit pour rien, sans moi pour la suite, à oublier très vite, tout ça
-        pour ça, on peut s'en passer, une étoile et encore, remboursez, je ne lirai pas la suite, direction la
-        poubelle""",
-    ),
-    # "on y trouve ..."
-    "quality": (
-        """de l'humour, de l'émotion, de la finesse, du suspense, de la poésie, de la tendresse, du charme, de
-        l'intelligence, de la fraîcheur, de l'esprit, de la sensibilité, de la profondeur, de la justesse, de
-        l'élégance, de la délicatesse, du souffle, de l'audace, de la fantaisie, de la générosité, de la
-        subtilité, de la chaleur, de l'énergie, de la malice, du panache, de la magie, de la verve, de la grâce,
-        de l'espoir""",
-        """des longueurs, des clichés, des répétitions, des incohérences, des lourdeurs, des fautes, des banalités,
-        du remplissage, de la vulgarité, des invraisemblances, de la prétention, des redites, de la confusion, du
-        bavardage, des poncifs, des lieux communs, des maladresses, des platitudes, des erreurs, du pathos, de la
-        mièvrerie, des facilités, de l'ennui, des stéréotypes, des coquilles, de la complaisance, de l'esbroufe,
-        du verbiage""",
+        """à lire absolument, je {le} recommande vivement, foncez, vivement la suite, à offrir sans hésiter, bravo à l'auteur,
+        à mettre entre toutes les mains, ne passez pas à côté, on en redemande, courez l'acheter, merci à l'auteur, chapeau,
+        une valeur sûre, cinq étoiles méritées, laissez-vous tenter, rien à redire, à partager sans attendre""",
+        """à éviter, passez votre chemin, dommage, je ne {le} recommande pas, à fuir, gardez votre argent, je m'attendais à mieux,
+        beaucoup de bruit pour rien, sans moi pour la suite, à oublier très vite, tout ça pour ça, on peut s'en passer,
+        une étoile et encore, remboursez, direction la poubelle, plus jamais, à laisser en rayon""",
     ),
     # "l'auteur ..."
     "author": (
-        """maîtrise son sujet, écrit avec talent, sait tenir son lecteur, signe ici son meilleur livre, trouve
-        toujours le mot juste, sait ménager ses effets, nous emmène très loin, joue avec nos émotions, a un vrai
-        talent de conteur, évite tous les pièges, fait mouche à chaque page, se renouvelle brillamment, surprend à
-        chaque chapitre, touche au cœur""",
-        """tourne en rond, tire à la ligne, se répète sans cesse, se regarde écrire, bâcle la fin, enfile les
-        clichés, passe à côté du sujet, n'a rien à dire, prend le lecteur de haut, recycle ses vieilles idées,
-        s'écoute parler, ne tient pas ses promesses, se perd dans les détails, rate son sujet""",
-    ),
-    # "on ..."
-    "crowd": (
-        """rit, s'évade, sourit, vibre, rêve, se régale, voyage, frissonne, s'attache à tous, s'amuse, apprend
-        beaucoup, oublie l'heure, s'émerveille, en veut encore, tremble avec eux, se laisse bercer, en sort
-        grandi, tourne les pages avec avidité""",
-        """s'ennuie, bâille, soupire, décroche, s'impatiente, se perd, s'endort, saute des paragraphes, compte les
-        pages, n'y croit pas, s'agace, piétine, lève les yeux au ciel, patauge, s'enlise, regarde sa montre,
-        regrette son achat, reste à la porte""",
-    ),
-    # Before an adjective, and before qualities: these words tell the polarity of their neighbour. They are as frequent
-    # in what is conceded as in what is meant, so they tell little of the verdict.
-    "adverb": (
-        """joliment, merveilleusement, délicieusement, admirablement, agréablement, superbement""",
-        """trop, bien trop, terriblement, désespérément, affreusement, péniblement""",
-    ),
-    "feeling": (
-        """on savoure, on apprécie, on salue, on goûte, on aime, on admire""",
-        """on regrette, on déplore, on subit, on endure, on déteste, on supporte mal""",
+        """maîtrise son sujet, écrit avec talent, sait tenir son lecteur, signe ici son meilleur livre, trouve le mot juste,
+        nous emmène très loin, joue avec nos émotions, évite tous les pièges, fait mouche à chaque page, se surpasse,
+        réussit son pari, tient ses promesses""",
+        """tourne autour du pot, tire à la ligne, se répète sans cesse, se regarde écrire, bâcle la fin, passe à côté du sujet,
+        n'a rien à dire, prend le lecteur de haut, recycle ses vieilles idées, s'écoute parler, rate son sujet, radote""",
     ),
     # Opens a sentence
     "opener": (
@@ -192,11 +209,11 @@ PHRASES = {
 
 # Aspects of a book: article, noun, gender and number; by the class of adjectives that suits them.
 ASPECTS = {
-    "people": "les personnages mp, l'héroïne fs, le héros ms, les personnages secondaires mp, le narrateur ms, la famille fs",
-    "prose": "le style ms, l'écriture fs, les dialogues mp, la langue fs, les descriptions fp, le ton ms, la prose fs, le texte ms",
-    "plot": "l'intrigue fs, l'histoire fs, la fin fs, le récit ms, le scénario ms, le rythme ms, le dénouement ms, le début ms",
-    "facts": "les explications fp, les exemples mp, les conseils mp, le propos ms, l'analyse fs, les chapitres mp, le contenu ms",
-    "looks": "les illustrations fp, les dessins mp, la mise en page fs, la couverture fs, les couleurs fp, les images fp",
+    "people": "le héros ms, l'héroïne fs, le narrateur ms, la famille fs",
+    "prose": "le style ms, l'écriture fs, la langue fs, le ton ms, la prose fs, le texte ms",
+    "plot": "l'intrigue fs, l'histoire fs, la fin fs, le récit ms, le scénario ms, le dénouement ms",
+    "facts": "le propos ms, l'analyse fs, le contenu ms, la méthode fs, le plan ms, la synthèse fs",
+    "looks": "le dessin ms, la maquette fs, la couverture fs, le graphisme ms",
 }
 # Genres: demonstrative, noun, gender; what readers comment on.
 GENRES = (
@@ -245,6 +262,13 @@ l'action se déroule sur deux époques"""
 OTHERS = """mon mari, ma femme, ma fille, mon fils, ma sœur, mon libraire, ma voisine, mon père, la critique, la presse"""
 EARLIER = """le précédent, le premier tome, le tome deux, son dernier livre, les autres livres de la série, l'édition d'origine"""
 INTENSIFIERS = """vraiment, franchement, tout simplement, réellement, décidément, particulièrement, souvent, toujours"""
+
+# Adverbs that tell the polarity of what follows: before anything, and before adjectives that admit a degree.
+FRAMES = {
+    POSITIVE: (("heureusement",), ("joliment", "merveilleusement", "délicieusement")),
+    NEGATIVE: (("hélas", "malheureusement"), ("trop", "trop", "terriblement")),
+}
+NEGATIONS = ("pas", "pas vraiment", "pas du tout", "jamais")
 
 VOWELS = "aàâeéèêëiîïoôœuûyh"
 
@@ -312,14 +336,6 @@ class _Zipf:
         return self.entries[bisect.bisect_right(self.cumulative, rng.random() * self.cumulative[-1], hi=len(self.entries) - 1)]
 
 
-def _both(pair, make):
-    """Return {polarity: _Zipf} of a (positive, negative) pair of vocabulary texts."""
-    return {
-        polarity: _Zipf([make(item) for item in _items(text)], ZIPF_OFFSET)
-        for polarity, text in zip((POSITIVE, NEGATIVE), pair, strict=True)
-    }
-
-
 def _aspect(entry):
     """Return (definite phrase, indefinite phrase, agreement, plural?) of an aspect such as `l'intrigue fs`."""
     definite, agreement = entry.rsplit(" ", 1)
@@ -328,12 +344,27 @@ def _aspect(entry):
     return definite, indefinite, agreement, agreement[1] == "p"
 
 
+class _Field:
+    """A semantic field: `polarity`, the kinds of aspect that it `suits`, and its `words` by kind, as `_Zipf`."""
+
+    def __init__(self, entry):
+        self.polarity = entry["polarity"]
+        self.suits = frozenset(entry["suits"].split())
+        self.words = {
+            kind: _Zipf([make(item) for item in _items(entry[kind])], ZIPF_OFFSET)
+            for kind, make in (("adjective", _Adjective), ("verb", str), ("noun", str), ("quality", str), ("crowd", str))
+        }
+
+
 class _Vocabulary:
     """The parsed vocabulary, made once for `generate`."""
 
     def __init__(self):
-        self.adjectives = {kind: _both(pair, _Adjective) for kind, pair in ADJECTIVES.items()}
-        self.phrases = {kind: _both(pair, str) for kind, pair in PHRASES.items()}
+        self.fields = [_Field(entry) for entry in FIELDS.values()]
+        self.phrases = {
+            kind: {polarity: _Zipf(_items(text), ZIPF_OFFSET) for polarity, text in zip((POSITIVE, NEGATIVE), pair, strict=True)}
+            for kind, pair in PHRASES.items()
+        }
         self.aspects = {kind: [_aspect(item) for item in _items(text)] for kind, text in ASPECTS.items()}
         self.neutral = {
             "people": _items(PEOPLE),
@@ -368,6 +399,10 @@ def _bare(quality):
     return quality
 
 
+def _be(plural):
+    return "sont" if plural else "est"
+
+
 class _Review:
     """One review being written: the generator, the book, the reader, and the opinions said so far.
 
@@ -384,6 +419,8 @@ class _Review:
         self.book, self.gender, self.kinds = self.pick(GENRES)
         self.author = f"{self.pick(FIRST_NAMES)} {self.pick(LAST_NAMES)}"
         self.said = set()
+        # What this reader praises and what he blames: real reviews have their reasons, too.
+        self.reasons = {polarity: self.field(polarity) for polarity in (POSITIVE, NEGATIVE)}
         draw = rng.random()
         for self.decision, share in DECISION:
             if draw < share:
@@ -401,43 +438,65 @@ class _Review:
     def neutral(self, kind):
         return self.pick(self.vocabulary.neutral[kind])
 
+    def field(self, polarity):
+        """Draw a field of this polarity that suits the book."""
+        return self.pick([f for f in self.vocabulary.fields if f.polarity == polarity and f.suits & set(self.kinds)])
+
+    def reason(self, polarity):
+        """The review's own field of this polarity, or now and then another."""
+        return self.reasons[polarity] if self.chance(FAITHFULNESS) else self.field(polarity)
+
     def fresh(self, zipf, accept=lambda entry: True):
-        """Draw an entry that this review has not used; after some attempts, any."""
-        for _ in range(12):
+        """Draw an entry that this review has not used; after some attempts, any that is accepted."""
+        for _ in range(40):
             entry = zipf.draw(self.rng)
             if id(entry) not in self.said and accept(entry):
                 break
         self.said.add(id(entry))
         return entry
 
-    def phrase(self, kind, meant, inverted=False):
-        """Draw a polar phrase; its participles agree with the reader."""
-        polarity = -meant if inverted else meant
-        text = self.fresh(self.vocabulary.phrases[kind][polarity])
+    def agreed(self, text):
+        """Agree the participles of a phrase with the reader."""
         for ending in ("s*", "*"):
             feminine = ("se" if ending == "s*" else "e") if self.feminine_reader else ending[:-1]
             text = text.replace(ending, feminine)
-        self.slots.append((text, polarity, meant))
         return text
 
-    def adjective(self, kind, agreement, meant, inverted=False, gradable=False):
-        """Draw a polar adjective for an aspect of class `kind`."""
-        polarity = -meant if inverted else meant
-        lists = self.vocabulary.adjectives["general" if self.chance(0.5) else kind]
-        entry = self.fresh(lists[polarity], lambda adjective: adjective.gradable or not gradable)
+    def phrase(self, kind, meant):
+        """Draw a polar phrase of no field."""
+        text = self.agreed(self.fresh(self.vocabulary.phrases[kind][meant]))
+        self.slots.append((text, meant, meant))
+        return text
+
+    def word(self, kind, field, meant):
+        """Draw a verb, noun, quality or crowd phrase of a field."""
+        text = self.agreed(self.fresh(field.words[kind]))
+        self.slots.append((text, field.polarity, meant))
+        return text
+
+    def adjective(self, field, agreement, meant, gradable=False, framed=True):
+        """Draw an adjective of a field and agree it; it may have a telling adverb in front."""
+        entry = self.fresh(field.words["adjective"], lambda adjective: adjective.gradable or not gradable)
         text = entry.forms[agreement]
-        self.slots.append((text, polarity, meant))
-        return text
+        self.slots.append((text, field.polarity, meant))
+        return self.frame(field.polarity, entry.gradable) + text if framed else text
 
-    def aspect(self):
-        """Draw (class, definite, indefinite, agreement, plural?) of an aspect not yet discussed."""
+    def frame(self, polarity, gradable=False):
+        """Return an adverb that tells the polarity of what follows, and a space; or nothing."""
+        if not self.chance(FRAMING_OWN if polarity == self.side else FRAMING_OTHER):
+            return ""
+        general, before_degrees = FRAMES[polarity]
+        return self.pick(before_degrees if gradable and self.chance(0.6) else general) + " "
+
+    def aspect(self, field):
+        """Draw (definite, indefinite, agreement, plural?) of an aspect that suits the field, not yet discussed."""
+        kinds = [kind for kind in self.kinds if kind in field.suits]
         for _ in range(8):
-            kind = self.pick(self.kinds)
-            aspect = self.pick(self.vocabulary.aspects[kind])
+            aspect = self.pick(self.vocabulary.aspects[self.pick(kinds)])
             if aspect[0] not in self.said:
                 break
         self.said.add(aspect[0])
-        return kind, *aspect
+        return aspect
 
     def this(self):
         """The book: by its genre or plainly."""
@@ -481,128 +540,104 @@ class _Review:
 
     # -- opinions: each takes the polarity that it means --
 
-    def framed(self, kind, agreement, meant, inverted=False):
-        """An adjective behind an adverb of its own polarity: "joliment mené", "trop lisse"."""
-        words = self.adjective(kind, agreement, meant, inverted=inverted, gradable=True)
-        return f"{self.frame('adverb', self.slots[-1][1])} {words}"
-
-    def frame(self, kind, polarity):
-        return self.vocabulary.phrases[kind][polarity].draw(self.rng)
-
-    def plain(self, meant):
-        kind, definite, _, agreement, plural = self.aspect()
-        copula = "sont" if plural else "est"
-        if self.chance(0.6):
-            words = self.framed(kind, agreement, meant)
-        else:
-            words = self.degree() + self.adjective(kind, agreement, meant)
-        return self.pick((f"{definite} {copula} {words}", f"j'ai trouvé {definite} {words}"))
-
-    def doubled(self, meant):
-        kind, definite, indefinite, agreement, plural = self.aspect()
-        first = self.adjective(kind, agreement, meant)
-        second = self.adjective(kind, agreement, meant)
-        copula = "sont" if plural else "est"
-        form = int(self.rng.random() * 4)
-        if form == 0:
-            other, definite2, _, agreement2, plural2 = self.aspect()
-            third = self.adjective(other, agreement2, meant)
-            return f"{definite} {copula} {first} et {second}, {definite2} {third}"
-        return (
-            f"{definite} {copula} {first} et {second}",
-            f"j'ai trouvé {definite} {first} et {second}",
-            f"{indefinite} {first} et {second}",
-        )[form - 1]
-
     def noted(self, meant):
-        """Three aspects in the manner of notes: "style limpide, intrigue prenante, dialogues vifs"."""
-        notes = []
+        """Aspects in the manner of notes: "style limpide, prose vive, ton juste"."""
+        field, notes = self.reason(meant), []
         for _ in range(3):
-            kind, _, indefinite, agreement, _ = self.aspect()
-            notes.append(f"{indefinite.split(' ', 1)[1]} {self.adjective(kind, agreement, meant)}")
+            _, indefinite, agreement, _ = self.aspect(field)
+            notes.append(f"{indefinite.split(' ', 1)[1]} {self.adjective(field, agreement, meant)}")
         return ", ".join(notes)
 
+    def epithets(self, meant):
+        """Adjectives of the book alone: "drôle, tendre et vif"."""
+        field = self.reason(meant)
+        words = [self.adjective(field, self.gender + "s", meant) for _ in range(3)]
+        return f"{self.book.split(' ', 1)[1]} {words[0]}, {words[1]} et {words[2]}"
+
+    def plain(self, meant):
+        field = self.reason(meant)
+        definite, _, agreement, plural = self.aspect(field)
+        words = self.adjective(field, agreement, meant)
+        return self.pick((f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}"))
+
+    def doubled(self, meant):
+        field = self.reason(meant)
+        definite, indefinite, agreement, plural = self.aspect(field)
+        words = f"{self.adjective(field, agreement, meant)} et {self.adjective(field, agreement, meant)}"
+        if self.chance(0.25):
+            definite2, _, agreement2, _ = self.aspect(field)
+            return f"{definite} {_be(plural)} {words}, {definite2} {self.adjective(field, agreement2, meant)}"
+        return self.pick((f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}", f"{indefinite} {words}"))
+
     def negated(self, meant):
-        kind, definite, _, agreement, plural = self.aspect()
+        field = self.reason(-meant)
+        definite, _, agreement, plural = self.aspect(field)
         if self.chance(0.35):
-            masculine = self.adjective(kind, "ms", meant, inverted=True, gradable=True)
-            return f"{definite} {'n’ont' if plural else 'n’a'} rien {_of(masculine)}".replace("’", "'")
-        words = self.adjective(kind, agreement, meant, inverted=True)
-        copula = "ne sont" if plural else "n'est"
-        adverb = self.pick(("pas", "pas vraiment", "pas du tout", "jamais"))
-        return f"{definite} {copula} {adverb} {words}"
+            masculine = self.adjective(field, "ms", meant, gradable=True, framed=False)
+            return f"{definite} {'nont' if plural else 'na'} rien {_of(masculine)}".replace(" na ", " n'a ").replace(" nont ", " n'ont ")
+        words = self.adjective(field, agreement, meant, framed=False)
+        return f"{definite} {'ne sont' if plural else 'nest'} {self.pick(NEGATIONS)} {words}".replace(" nest ", " n'est ")
 
     def conceded(self, meant):
-        if self.chance(0.35):
-            first, second = self.phrase("quality", meant, inverted=True), self.phrase("quality", meant, inverted=True)
-            yielded = f"{self.frame('feeling', -meant)} {first} et {second}"
-            # What is yielded counts for nothing in the verdict: only the second half is meant.
-            self.slots[-2:] = [(*slot[:2], 0) for slot in self.slots[-2:]]
-        else:
-            kind, definite, indefinite, agreement, plural = self.aspect()
-            words = self.framed(kind, agreement, meant, inverted=True)
-            self.slots[-1] = (*self.slots[-1][:2], 0)
-            copula = "sont" if plural else "est"
-            yielded = self.pick((f"certes, {definite} {copula} {words}", f"malgré {indefinite} {words}", f"{definite} {copula} {words}"))
-        kind, definite, _, agreement, plural = self.aspect()
-        kept = self.adjective(kind, agreement, meant)
-        link = "," if yielded.startswith("malgré") else ", mais"
-        return f"{yielded}{link} {definite} {'sont' if plural else 'est'} {kept}"
+        field = self.reason(-meant)
+        if self.chance(0.5):
+            agreement = self.gender + "s"
+            words = f"{self.adjective(field, agreement, 0)} et {self.adjective(field, agreement, 0)}"
+            return f"certes {words}, mais {self.adjective(self.reason(meant), agreement, meant)}"
+        definite, indefinite, agreement, plural = self.aspect(field)
+        words = self.adjective(field, agreement, 0)
+        yielded = self.pick((f"malgré {indefinite} {words},", f"{definite} {_be(plural)} {words}, mais"))
+        field = self.reason(meant)
+        definite, _, agreement, plural = self.aspect(field)
+        return f"{yielded} {definite} {_be(plural)} {self.adjective(field, agreement, meant)}"
 
     def compared(self, meant):
-        kind, definite, _, agreement, plural = self.aspect()
         inverted = self.chance(0.4)
-        words = self.adjective(kind, agreement, meant, inverted=inverted, gradable=True)
-        copula = "sont" if plural else "est"
-        return f"{definite} {copula} {'moins' if inverted else 'plus'} {words} que dans {self.neutral('earlier')}"
+        field = self.reason(-meant if inverted else meant)
+        definite, _, agreement, plural = self.aspect(field)
+        words = self.adjective(field, agreement, meant, gradable=True, framed=False)
+        return f"{definite} {_be(plural)} {'moins' if inverted else 'plus'} {words} que dans {self.neutral('earlier')}"
 
     def moved(self, meant):
+        field = self.reason(meant)
+        verbs = self.frame(field.polarity) + self.word("verb", field, meant)
+        if self.chance(0.4):
+            verbs += f" et {self.word('verb', field, meant)}"
         if self.chance(0.5):
-            _, definite, _, _, plural = self.aspect()
-            return f"{definite} {'m’ont' if plural else 'm’a'} {self.phrase('verb', meant)}".replace("’", "'")
-        first = self.phrase("verb", meant)
-        if self.chance(0.5):
-            return f"{self.this()} m'a {first} et {self.phrase('verb', meant)}"
-        return f"{self.this()} m'a {self.degree()}{first}"
+            definite, _, _, plural = self.aspect(field)
+            return f"{definite} {'mont' if plural else 'ma'} {verbs}".replace(" mont ", " m'ont ").replace(" ma ", " m'a ")
+        return f"{self.this()} m'a {verbs}"
 
     def named(self, meant):
         if self.chance(0.2):
-            return f"ce n'est pas {self.phrase('noun', meant, inverted=True)}"
-        noun = self.phrase("noun", meant)
-        return self.pick((f"c'est {noun}", noun, f"pour moi, c'est {noun}", f"bref, {noun}", f"{self.this()} est {noun}"))
+            return f"ce n'est pas {self.word('noun', self.reason(-meant), meant)}"
+        noun = self.frame(meant) + self.word("noun", self.reason(meant), meant)
+        return self.pick((f"c'est {noun}", f"pour moi, c'est {noun}", f"bref, c'est {noun}", f"{self.this()} est {noun}"))
 
     def listed(self, meant):
-        inverted = self.chance(0.3)
-        first, second = self.phrase("quality", meant, inverted), self.phrase("quality", meant, inverted)
+        inverted = self.chance(0.25)
+        field = self.reason(-meant if inverted else meant)
+        words = [_bare(self.word("quality", field, meant)) for _ in range(3 - inverted)]
         if inverted:
-            bare = _bare(first), _bare(second)
-            return self.pick((f"ni {bare[0]} ni {bare[1]}", f"on n'y trouve ni {bare[0]} ni {bare[1]}"))
-        if self.chance(0.5):
-            return f"{first}, {second}, {self.phrase('quality', meant)}"
-        return f"{self.frame('feeling', meant) if self.chance(0.6) else 'on y trouve'} {first} et {second}"
+            return f"ni {words[0]} ni {words[1]}"
+        return f"{self.frame(meant)}{self.pick(('au menu', 'bilan'))} : {words[0]}, {words[1]} et {words[2]}"
 
     def authored(self, meant):
         author = self.author if self.chance(0.4) else "l'auteur"
-        first = self.phrase("author", meant)
-        if self.chance(0.4):
-            return f"{author} {first} et {self.phrase('author', meant)}"
-        return f"{author} {first}"
+        return f"{author} {self.phrase('author', meant)}"
 
     def felt(self, meant):
-        parts = [f"on {self.phrase('crowd', meant)}" for _ in range(2 + self.chance(0.4))]
-        return ", ".join(parts[:-1]) + " et " + parts[-1]
+        field = self.reason(meant)
+        return self.frame(meant) + ", ".join(f"on {self.word('crowd', field, meant)}" for _ in range(2))
 
     def read(self, meant):
-        text = self.phrase("reader", meant)
-        return text.replace("{X}", self.this())
+        return self.phrase("reader", meant).replace("{X}", self.this())
 
     def reported(self, meant):
         """What somebody else thought, against what the reader thinks."""
         agreement = self.gender + "s"
-        kind = self.pick(self.kinds)
-        theirs = self.adjective(kind, agreement, meant, inverted=True)
-        self.slots[-1] = (*self.slots[-1][:2], 0)
-        mine = self.adjective(kind, agreement, meant)
+        theirs = self.adjective(self.reason(-meant), agreement, 0)
+        mine = self.adjective(self.reason(meant), agreement, meant)
         pronoun = "la" if self.gender == "f" else "le"
         return f"{self.neutral('others')} {pronoun} disait {theirs}, je l'ai trouvé{'e' if self.gender == 'f' else ''} {mine}"
 
@@ -614,21 +649,18 @@ class _Review:
     def write(self):
         """Return the review, one line."""
         sentences = []
-        if self.chance(0.3):
+        if self.chance(0.2):
             sentences.append(self.introduction())
-        if self.chance(0.15):
+        if self.chance(0.1):
             sentences.append(self.remark())
         if self.decision == 0.5 and self.chance(0.5):
             # Says nothing of the verdict: the label of such a review is beyond any reader.
-            sentences += [self.introduction(), self.remark(), self.remark()]
+            sentences += [self.introduction(), self.remark()]
         else:
-            for _ in range(3 + int(self.rng.random() * 2)):
+            for _ in range(2 + self.chance(0.5)):
                 meant = self.side if self.chance(self.decision) else -self.side
-                sentence = self.form()(meant)
-                if self.chance(0.08):
-                    sentence = f"{self.phrase('opener', meant)}, {sentence}"
-                sentences.append(sentence)
-            if self.chance(0.45):
+                sentences.append(self.form()(meant))
+            if self.chance(0.25):
                 sentences.append(self.closing(self.side if self.chance(self.decision) else -self.side))
         return " ".join(self.punctuated(sentence) for sentence in sentences)
 
@@ -643,24 +675,25 @@ class _Review:
 
     def punctuated(self, sentence):
         draw = self.rng.random()
-        mark = "." if draw < 0.86 else " !" if draw < 0.96 else "..."
+        mark = "." if draw < 0.93 else " !" if draw < 0.96 else "..."
         return sentence[0].upper() + sentence[1:] + mark
 
 
 # Forms of opinion and their weights.
 FORMS = (
-    ("noted", 2.4),
+    ("noted", 2.0),
+    ("epithets", 2.5),
     ("doubled", 3.0),
-    ("plain", 1.2),
-    ("negated", 0.9),
-    ("conceded", 2.0),
-    ("compared", 0.3),
-    ("moved", 1.4),
-    ("named", 1.2),
+    ("plain", 0.6),
+    ("negated", 1.0),
+    ("conceded", 1.6),
+    ("compared", 0.2),
+    ("moved", 1.2),
+    ("named", 1.0),
     ("listed", 2.0),
-    ("authored", 0.5),
-    ("felt", 1.4),
-    ("read", 0.5),
+    ("authored", 0.2),
+    ("felt", 1.0),
+    ("read", 0.3),
     ("reported", 0.3),
 )
 
@@ -700,16 +733,20 @@ def polarity_lexicon():
             ambiguous.add(form)
 
     vocabulary = _Vocabulary()
-    for lists in vocabulary.adjectives.values():
-        for polarity, zipf in lists.items():
+    for field in vocabulary.fields:
+        for kind, zipf in field.words.items():
             for entry in zipf.entries:
-                for form in entry.forms.values():
-                    add(form, polarity)
+                if kind == "adjective":
+                    forms = entry.forms.values()
+                else:
+                    forms = entry.replace("s*", "s").replace("*", ""), entry.replace("s*", "se").replace("*", "e")
+                for form in forms:
+                    add(form, field.polarity)
     for lists in vocabulary.phrases.values():
         for polarity, zipf in lists.items():
             for entry in zipf.entries:
-                add(entry.replace("s*", "s").replace("*", ""), polarity)
-                add(entry.replace("s*", "se").replace("*", "e"), polarity)
+                add(entry.replace("*", ""), polarity)
+                add(entry.replace("*", "e"), polarity)
     return {form: polarity for form, polarity in lexicon.items() if form not in ambiguous}
 
 

@@ -34,9 +34,8 @@ class StudyTask:
     def _begin(self):
         if not hasattr(self, "_sums"):
             self._sums = {"train": {}, "valid": {}}
-            self._update, self._epoch, self._lr, self.first_lr = 0, 0, None, None
+            self._update, self._epoch, self.rates = 0, 0, []
             self.optimizer = self.live_model = None
-            self.after_build = []
 
     @staticmethod
     def _add(sums, loss, sample_size, logging_output):
@@ -53,7 +52,6 @@ class StudyTask:
         self._begin()
         if self.optimizer is None:
             self.optimizer, self.live_model = optimizer, model
-            self.first_lr = optimizer.get_lr()
             self.before_first_update(model, update_num)
         model.train()
         model.set_num_updates(update_num)
@@ -61,7 +59,8 @@ class StudyTask:
         with torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16"):
             loss, sample_size, logging_output = criterion(model, sample)
         self._add(self._sums["train"], float(loss.detach()), sample_size, logging_output)
-        self._update, self._lr = update_num + 1, optimizer.get_lr()
+        self._update = update_num + 1
+        self.rates.append(optimizer.get_lr())
         if ignore_grad:
             loss *= 0
         optimizer.backward(loss)
@@ -87,7 +86,7 @@ class StudyTask:
     def post_validate(self, model, stats, agg):
         """Append the record; a resumed run first drops the records after its state."""
         if self.cfg.history_file:
-            record = {"epoch": self._epoch, "update": self._update, "lr": self._lr, **self._sums}
+            record = {"epoch": self._epoch, "update": self._update, "lr": self.rates[-1], **self._sums}
             earlier = [r for r in read_history(self.cfg.history_file) if r["update"] < self._update]
             temporary = self.cfg.history_file + ".part"
             with open(temporary, "w", encoding="utf-8") as handle:

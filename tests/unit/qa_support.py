@@ -4,6 +4,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
+
 from common.rule import running
 
 PAIRS = [
@@ -56,7 +57,7 @@ def make_base(folder, updates=12, width=32, layers=2):
     import build_qa_base_model as rule
 
     tokenizer = rule.train_tokenizer(texts(), 320)
-    training = {"updates": updates, "batch_size": 4, "lr": 1e-2, "warmup_updates": 2, "seed": 1}
+    training = {"updates": updates, "batch_size": 4, "lr": 1e-2, "warmup_updates": 2, "label_smoothing": 0.0, "seed": 1}
     model, rows = rule.train_model(
         rule.blocks(tokenizer, texts(), 32), 320, {"layers": layers, "width": width, "heads": 4}, training
     )

@@ -31,6 +31,8 @@ SETTINGS = {
     "dropout": 0.1,
     "batching": "length_grouped",
     "precision": "float32",
+    "classifier_dropout": 0.0,
+    "head_initialisation": "linear",
 }
 N_TRAIN, N_VALID, N_TEST = 22, 9, 11
 OUTPUTS = ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")
@@ -225,9 +227,9 @@ def test_too_long_input_is_refused(study, tmp_path):
 
 def test_init_is_explicit(study):
     with pytest.raises(StudyError, match="'fresh'.*pretrained, random"):
-        build_model(str(study / "huggingface"), "fresh", 1, 0.1)
-    a = build_model(str(study / "huggingface"), "random", 1, 0.0)
-    b = build_model(str(study / "huggingface"), "random", 1, 0.0)
+        build_model(str(study / "huggingface"), "fresh", 1, SETTINGS | {"dropout": 0.1})
+    a = build_model(str(study / "huggingface"), "random", 1, SETTINGS | {"dropout": 0.0})
+    b = build_model(str(study / "huggingface"), "random", 1, SETTINGS | {"dropout": 0.0})
     assert all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))
     assert a.config._attn_implementation == "sdpa"
 
@@ -237,7 +239,7 @@ def test_updates_equal_a_plain_loop(study, tmp_path):
     settings = SETTINGS | {"dropout": 0.0, "clip_norm": 0.5}
     out = run(study, tmp_path / "trainer", **settings)
     reviews = Reviews(str(study / "train.npz"))
-    model = build_model(str(study / "huggingface"), "pretrained", 1, 0.0).train()
+    model = build_model(str(study / "huggingface"), "pretrained", 1, SETTINGS | {"dropout": 0.0}).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.01)
     update = 0
     for epoch in (1, 2):
@@ -267,7 +269,7 @@ def test_batch_plan_follows_the_epoch():
 
 def test_score_does_not_depend_on_batches(study):
     sequences, labels = read_token_ids(str(study / "test.npz"))
-    model = build_model(str(study / "huggingface"), "pretrained", 1, 0.1).train()
+    model = build_model(str(study / "huggingface"), "pretrained", 1, SETTINGS | {"dropout": 0.1}).train()
     one, many = score(model, sequences, 1), score(model, sequences, 64)
     assert model.training
     assert torch.allclose(one, many, atol=1e-5)

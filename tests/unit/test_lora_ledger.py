@@ -1,7 +1,8 @@
 """LoRA's counts: from the configuration, from peft's own model, in 4 bits; and what is told when they cannot be."""
 
-import build_lora_ledger
 import pytest
+
+import build_lora_ledger
 from common.errors import StudyError
 from common.files import read_tsv
 from common.lora import BLOOM_560M, FIELDS, adapted, check_lora, counts, describe, empty_model, lora_arguments
@@ -85,8 +86,9 @@ SETTINGS = [
 
 @pytest.mark.parametrize("changes", SETTINGS, ids=lambda changes: ",".join(map(str, changes)) or "plain")
 def test_counts_equal_pefts_own_model(tiny, changes):
-    from common.causal_lm import count_parameters
     from peft import LoraConfig, get_peft_model
+
+    from common.causal_lm import count_parameters
 
     lora = {**LORA, **changes}
     check_lora(lora, 4, tiny)
@@ -106,8 +108,9 @@ def test_counts_equal_pefts_own_model(tiny, changes):
 def test_4_bit_and_full_precision_count_alike(tmp_path):
     pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
     import torch
-    from common.causal_lm import count_parameters, load_base
     from peft import LoraConfig, get_peft_model
+
+    from common.causal_lm import count_parameters, load_base
 
     make_base(str(tmp_path), updates=1, width=64)
     found, packed = {}, {}

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import build_qa_pairs
 import pytest
+
+import build_qa_pairs
 from common.errors import StudyError
 from common.files import read_json, read_lines
 from common.qa import IGNORED, check_base, encode_pair, pad_batch, prompt, read_pairs, repeats_itself, split_pairs

@@ -9,13 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+import torch
+
 import aggregate_qa
 import build_qa_base_model
 import evaluate_qa
 import finetune_lora
 import plot_qa_loss
-import pytest
-import torch
 from common.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv
@@ -111,6 +112,15 @@ def test_weights_that_do_not_fit_are_told(tmp_path, base):
     (tmp_path / "config.json").write_text(json.dumps({**config, "n_layer": 3}))
     with pytest.raises(StudyError, match="the weights do not fit config.json: .*h.2"):
         load_base(str(tmp_path), "none", True, "float32", CPU)
+
+
+def test_dialogues_pair_neighbours():
+    assert build_qa_base_model.in_dialogue(["a", "b", "c"], 0, 1) == ["a", "b", "c"]
+    expected = [prompt("a", "b"), prompt("b", "c"), prompt("c", "a")]
+    assert build_qa_base_model.in_dialogue(["a", "b", "c"], 1, 1) == expected
+    half = build_qa_base_model.in_dialogue(texts(), 0.5, 1)
+    assert half == build_qa_base_model.in_dialogue(texts(), 0.5, 1)
+    assert 0.3 < sum(text.startswith("<human>") for text in half) / len(half) < 0.7
 
 
 def test_settings_of_the_base_are_told():

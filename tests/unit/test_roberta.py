@@ -309,7 +309,7 @@ def test_broken_checkpoints(folder, tmp_path, monkeypatch, kind):
         torch.save({"model": {"a": torch.ones(1)}, "args": Evil()}, path)
     elif kind == "empty":
         path.write_bytes(b"")
-    with pytest.raises(StudyError, match="model.pt"):
+    with pytest.raises(StudyError, match="model.pt.*holds a posix.mkdir" if kind == "code" else "model.pt"):
         load_fairseq_checkpoint(str(path))
     assert not (tmp_path / "pwned").exists()
 

@@ -374,6 +374,13 @@ def test_seeds_without_variance_claim_nothing():
     assert pairs[0]["claim"] == "none" and "not defined" in pairs[0]["verdict"]
 
 
+def test_an_interval_that_leaves_0_out_is_not_enough_after_holm():
+    arms = study(a=arm([0.80, 0.79, 0.81]), b=arm([0.60, 0.63, 0.50], 1), c=arm([0.80, 0.82, 0.81], 2))
+    _, _, pairs, _ = compute(arms, 0.5, OPTIONS)
+    assert pairs[0]["low"] > 0 and pairs[0]["welch_p"] < 0.05 < pairs[0]["welch_p_holm"]
+    assert pairs[0]["claim"] == "none" and "leaves 0 out, but it is not corrected" in pairs[0]["verdict"]
+
+
 def test_the_loser_named_first_is_said_to_lose():
     _, _, pairs, _ = compute(study(low=arm(RANDOM, 1), high=arm(PRETRAINED)), 0.5, OPTIONS)
     assert pairs[0]["difference"] < 0

@@ -5,15 +5,10 @@ import os
 import pytest
 import studies
 import yaml
+from studies import plan
 
 STUDIES = {"embedded": None, "open": "studies/open.yaml", "lab": "studies/lab.yaml"}
 RUNS = {"finetune_fairseq": 6, "finetune_huggingface": 3, "evaluate_fairseq": 6, "evaluate_huggingface": 3}
-
-
-def plan(folder, *arguments, study=None):
-    done = studies.snakemake(folder, "--dry-run", *arguments, study=study)
-    assert done.returncode == 0, done.output
-    return studies.planned(done.output)
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -33,13 +28,9 @@ def test_the_embedded_study_downloads_nothing(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tiny_study):
     """A tiny study run for real, whose plans for a change the tests look at."""
-    folder = tmp_path_factory.mktemp("finished")
-    study = studies.write_study(folder / "study.yaml")
-    done = studies.snakemake(folder, study=study)
-    assert done.returncode == 0, done.output
-    return folder
+    return tiny_study
 
 
 def changed(finished, changes):

@@ -1,0 +1,16 @@
+"""What several tests share: one tiny study, run once per test session."""
+
+import pytest
+import studies
+
+
+@pytest.fixture(scope="session")
+def tiny_study(tmp_path_factory):
+    """Return the working folder of a tiny embedded study that ran through real Snakemake.
+
+    Tests may plan on it, and take away what can be made again without training; they leave it finished.
+    """
+    folder = tmp_path_factory.mktemp("tiny-study")
+    done = studies.snakemake(folder, "--quiet", "progress", study=studies.write_study(folder / "study.yaml"))
+    assert done.returncode == 0, done.output
+    return folder

@@ -1,0 +1,191 @@
+"""The embedded study, tiny, from generated reviews to the report: what each stage left, and how it is built again."""
+
+import csv
+import json
+import re
+import shutil
+import xml.etree.ElementTree
+
+import pytest
+import studies
+from common.files import sha256
+
+pytestmark = pytest.mark.integration
+
+ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
+# What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
+# floor(0.06 * 10) = 0 warm up.
+N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
+KEPT = {"benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def json_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def results(tiny_study):
+    return tiny_study / "results" / "tiny"
+
+
+@pytest.fixture(scope="module")
+def run_rows(results):
+    return {(row["framework"], row["init"]): row for row in rows_of(results / "runs.tsv")}
+
+
+def test_no_temporary_file_is_left(tiny_study):
+    assert not [path for path in tiny_study.rglob("*") if path.name.startswith((".part-", ".run-"))]
+
+
+def test_splits_are_disjoint_draws_of_the_configured_sizes(results):
+    texts = {}
+    for split, n in (("train", N_TRAIN), ("valid", N_VALID), ("test", N_TEST)):
+        texts[split] = (results / "data" / f"{split}.review").read_text(encoding="utf-8").splitlines()
+        labels = (results / "data" / f"{split}.label").read_text().split()
+        assert len(texts[split]) == len(set(texts[split])) == len(labels) == n
+        # The generator's sets are balanced and the draws are stratified.
+        assert labels.count("1") == n // 2 and labels.count("0") == n // 2
+    assert len(set().union(*texts.values())) == N_TRAIN + N_VALID + N_TEST
+    corpus = (results / "checkpoint" / "corpus" / "train.txt").read_text(encoding="utf-8")
+    assert texts["train"][0] in corpus
+    assert not [review for split in ("valid", "test") for review in texts[split] if review in corpus]
+
+
+def test_training_data_hold_no_test_reviews(results):
+    folder = results / "sentiment" / "data-bin" / "train-valid"
+    assert not [path for path in folder.rglob("*") if path.name.startswith("test")]
+
+
+def test_the_tables_of_runs_have_a_row_for_each_arm(results, run_rows):
+    assert list(run_rows) == ARMS
+    needed = "framework init seed best_epoch best_update valid_accuracy test_accuracy n_train n_valid n_test train_seconds"
+    for row in run_rows.values():
+        assert set(needed.split()) <= row.keys()
+        assert (row["study"], row["synthetic"], row["seed"]) == ("tiny", "true", "1")
+        assert [int(row[key]) for key in ("n_train", "n_valid", "n_test")] == [N_TRAIN, N_VALID, N_TEST]
+        assert [int(row[key]) for key in ("total_updates", "warmup_updates")] == [UPDATES, 0]
+        assert float(row["train_seconds"]) > 0
+
+
+@pytest.mark.parametrize("arm", ARMS, ids="-".join)
+def test_accuracy_is_the_share_of_right_predictions(results, run_rows, arm):
+    rows = rows_of(results / "predictions" / arm[0] / arm[1] / "seed1.tsv")
+    assert list(rows[0]) == ["id", "label", "prediction", "probability"]
+    assert [int(row["id"]) for row in rows] == list(range(N_TEST))
+    assert [row["label"] for row in rows] == (results / "data" / "test.label").read_text().split()
+    for row in rows:
+        probability = float(row["probability"])
+        assert 0 < probability < 1
+        # At exactly one half either class is right.
+        assert probability == 0.5 or int(row["prediction"]) == (probability > 0.5)
+    right = sum(row["label"] == row["prediction"] for row in rows)
+    assert float(run_rows[arm]["test_accuracy"]) == right / N_TEST
+
+
+@pytest.mark.parametrize("arm", ARMS, ids="-".join)
+def test_the_earliest_epoch_of_the_best_is_tested(results, run_rows, arm):
+    rows = [row for row in rows_of(results / "history.tsv") if (row["framework"], row["init"]) == arm]
+    points = {(row["split"], row["metric"], int(row["epoch"])): row for row in rows}
+    assert len(points) == len(rows)
+    for epoch in (1, 2):
+        for split in ("train", "valid"):
+            assert float(points[split, "loss", epoch]["value"]) > 0
+            assert int(points[split, "accuracy", epoch]["update"]) == epoch * UPDATES // EPOCHS
+        assert 0 <= float(points["test", "accuracy", epoch]["value"]) <= 1
+    correct = {epoch: int(float(points["valid", "n_correct", epoch]["value"])) for epoch in (1, 2)}
+    # Of two epochs the second is chosen only if it is strictly better.
+    chosen = 2 if correct[2] > correct[1] else 1
+    selected = json_of(results / "sentiment" / arm[0] / arm[1] / "seed1" / "selected.json")
+    assert selected["epoch"] == int(run_rows[arm]["best_epoch"]) == chosen
+    assert selected["update"] == int(run_rows[arm]["best_update"]) == chosen * UPDATES // EPOCHS
+    assert selected["rule"] == "earliest of equals"
+    assert float(run_rows[arm]["valid_accuracy"]) == correct[chosen] / N_VALID
+    # The curve's point at the chosen epoch comes from another rule than the predictions do.
+    assert points["test", "accuracy", chosen]["value"] == run_rows[arm]["test_accuracy"]
+
+
+def test_both_frameworks_see_the_same_token_ids(results):
+    for split, n in (("train", N_TRAIN), ("valid", N_VALID), ("test", N_TEST)):
+        parity = json_of(results / "sentiment" / "token-ids" / f"{split}.parity.json")
+        assert parity["n"] == parity["n_identical"] == parity["n_labels_equal"] == n
+        assert parity["n_tokens"] > n and not parity["differing"]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids="-".join)
+def test_runs_start_from_the_weights_that_they_claim(results, arm):
+    proof = json_of(results / "sentiment" / arm[0] / arm[1] / "seed1" / "weights.json")
+    assert proof["init"] == arm[1] and proof["head"]
+    equal = {name for name, tensor in proof["tensors"].items() if tensor["status"] == "equal"}
+    assert proof["n_equal"] == len(equal)
+    if arm[1] == "pretrained":
+        assert proof["n_equal"] > 0 and proof["n_different"] == proof["n_absent"] == 0
+    else:
+        # Zero biases and unit scales are alike in every new model.
+        assert proof["n_different"] > 0 and equal <= set(proof["constant"])
+
+
+def test_each_run_keeps_its_checkpoints_and_curves(results):
+    for framework, init in ARMS:
+        folder = results / "sentiment" / framework / init / "seed1"
+        names = {path.name for path in (folder / "checkpoints").iterdir()}
+        fairseq = framework == "fairseq"
+        assert names == ({f"checkpoint{n}.pt" for n in (1, 2)} if fairseq else {"epoch1", "epoch2"})
+        assert [path for path in (folder / "tensorboard").rglob("events.out.*") if path.stat().st_size]
+
+
+def test_test_accuracy_is_told_in_three_forms(results, run_rows):
+    rows = rows_of(results / "test_accuracy.tsv")
+    assert list(rows[0]) == ["framework", "init", "n_seeds", "mean", "sd_ddof1", "sd_ddof0", "min", "max"]
+    assert [(row["framework"], row["init"]) for row in rows] == ARMS
+    markdown, latex = ((results / f"test_accuracy.{end}").read_text(encoding="utf-8") for end in ("md", "tex"))
+    for row in rows:
+        accuracy = run_rows[row["framework"], row["init"]]["test_accuracy"]
+        # One seed: the mean is its accuracy, and there is no spread with ddof 1.
+        assert row["n_seeds"] == "1" and row["mean"] == row["min"] == row["max"] == accuracy
+        assert row["sd_ddof1"] == "" and float(row["sd_ddof0"]) == 0
+        shown = f"{100 * float(accuracy):.2f}"
+        assert shown in markdown and shown in latex
+    assert markdown.startswith("| Arm") and "\\begin{tabular}" in latex
+    assert "ynthetic" in markdown and "ynthetic" in latex
+
+
+def test_figures_are_drawn_as_svg_and_png(results):
+    figures = [f"accuracy_by_epoch/{framework}-{init}" for framework, init in ARMS] + ["arms"]
+    for name in figures:
+        root = xml.etree.ElementTree.parse(results / "figures" / f"{name}.svg").getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert (results / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_report_is_one_page_that_says_synthetic(results, run_rows):
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert "(synthetic data)</title>" in page and page.count("synthetic") > 1
+    for row in run_rows.values():
+        assert f"{100 * float(row['test_accuracy']):.2f}" in page
+    assert page.count("<svg") >= 4
+    # Self-contained: nothing is loaded from elsewhere.
+    assert not re.search(r"""<(?:link|script|img|iframe)[^>]+(?:src|href)=["']?(?!data:|#)""", page)
+
+
+def test_report_figures_and_tables_are_built_again_alike_without_training(tiny_study, results):
+    made = [path for path in results.iterdir() if path.name not in KEPT]
+    assert {"figures", "history.tsv", "report.html", "runs.tsv", "test_accuracy.tsv"} <= {path.name for path in made}
+    files = [path for root in made for path in ([root] if root.is_file() else root.rglob("*")) if path.is_file()]
+    before = {path: sha256(path) for path in files}
+    for path in made:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    study = tiny_study / "study.yaml"
+    jobs = studies.plan(tiny_study, study=study)
+    assert {"aggregate_runs", "build_report", "plot_arms", "tabulate_test_accuracy"} <= jobs.keys()
+    training = ("pretrain", "finetune_", "evaluate_", "test_curve_", "select_", "binarize_", "build_splits", "convert_")
+    assert not [rule for rule in jobs if rule.startswith(training)]
+    done = studies.snakemake(tiny_study, "--quiet", "progress", study=study)
+    assert done.returncode == 0, done.output
+    assert {path: sha256(path) for path in files} == before
+    assert studies.plan(tiny_study, study=study) == {}
