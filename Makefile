@@ -59,13 +59,13 @@ test: lint ## install if need be, check the form of the code, run the tests
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .
 	ruff format --check --quiet .
-	snakefmt --check --quiet Snakefile rules
+	snakefmt --check Snakefile rules
 	snakemake --lint
 
 format: $(TEST_STAMP) ## put the code into the form that lint wants
 	@ruff check --fix --quiet .
 	ruff format --quiet .
-	snakefmt --quiet Snakefile rules
+	snakefmt Snakefile rules
 
 env: $(RUN_STAMP) ## only install what the workflow needs
 

@@ -6,9 +6,9 @@ import sys
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
-from common.addresses import expand_addresses
+from common.addresses import expand_addresses, record_path
 from common.config import validate_study
-from common.download import mirror_path, read_checksums
+from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
 from common.protocol import framework_settings
 
@@ -59,13 +59,62 @@ def plugin():
 
 def runs(pattern):
     """The pattern's paths for every arm and seed of the study."""
-    return [
-        pattern.format(framework=framework, init=init, seed=seed)
-        for framework, init in ARMS
-        for seed in SEEDS
-    ]
+    return [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
 
 
 def retrieved(*urls):
     """Where addresses lie once retrieved: laid out as in a mirror."""
     return [f"{RESOURCES}/{mirror_path(url)}" for url in urls]
+
+
+# Of the question-answering branch; its constants stand in qa.smk.
+def qa_addresses():
+    """Addresses of the branch by what they are for; a list is empty where the study takes that part elsewhere."""
+    base = QA["base"]
+    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
+    return {
+        "pairs": [QA["data"]["url"]] if QA["data"]["source"] == "url" and QA["data"]["url"] else [],
+        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
+        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
+    }
+
+
+def qa_retrieval(name, key):
+    """Parameters of the rule that retrieves one kind of address.
+
+    A file that the sentiment study retrieves too is left to that study's rule: two rules must not make one file.
+    """
+    elsewhere = {url for found in RETRIEVALS.values() for url in found["urls"]}
+    urls = [url for url in QA_ADDRESSES[name] if url not in elsewhere]
+    facts = [expected(PINS, url, None) for url in urls]
+    return {
+        "urls": urls,
+        "hashes": [digest for digest, _ in facts],
+        "sizes": [size for _, size in facts],
+        "key": key,
+    }
+
+
+def qa_record(name):
+    """Where the record of a retrieval lies: in the study where there is nothing to retrieve."""
+    urls = QA_RETRIEVALS[name]["urls"]
+    return f"{RESOURCES}/{record_path(urls)}" if urls else f"{RESULTS}/qa/retrieved/{name}.json"
+
+
+def qa_base_files():
+    """The files that the base model is made from."""
+    if QA["base"]["source"] == "folder":
+        return [QA["base"]["folder"]] if QA["base"]["folder"] else []
+    return retrieved(*QA_ADDRESSES["hub" if QA["base"]["source"] == "hub" else "corpus"])
+
+
+def qa_pairs_file():
+    """The file of pairs in a list; empty for the embedded ones, and where the study forgot it (the script says so)."""
+    if QA["data"]["source"] == "file":
+        return [QA["data"]["file"]] if QA["data"]["file"] else []
+    return retrieved(*QA_ADDRESSES["pairs"])
+
+
+def qa_runs(name):
+    """A file's paths for every rank and seed of the study."""
+    return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]

@@ -123,9 +123,7 @@ rule test_curve_fairseq:
         data=rules.binarize_test.output.folder,
         checkpoints=rules.finetune_fairseq.output.checkpoints,
         history=rules.finetune_fairseq.output.history,
-        common=common(
-            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "rule", "training"
-        ),
+        common=common("batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "rule", "training"),
         plugin=plugin(),
     output:
         curve=f"{RUN}/test_curve.tsv",

@@ -1,8 +1,5 @@
 """Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
 
-from common.addresses import record_path
-from common.download import expected
-
 QA = config["qa"]
 QA_RUN = f"{RESULTS}/qa/rank{{rank}}/seed{{seed}}"
 QA_BASE = f"{RESULTS}/qa/base"
@@ -10,58 +7,6 @@ QA_BASE = f"{RESULTS}/qa/base"
 
 wildcard_constraints:
     rank=r"\d+",
-
-
-def qa_addresses():
-    """Addresses of the branch by what they are for; a list is empty where the study takes that part elsewhere."""
-    base = QA["base"]
-    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
-    return {
-        "pairs": [QA["data"]["url"]] if QA["data"]["source"] == "url" and QA["data"]["url"] else [],
-        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
-        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
-    }
-
-
-def qa_retrieval(name, key):
-    """Parameters of the rule that retrieves one kind of address.
-
-    A file that the sentiment study retrieves too is left to that study's rule: two rules must not make one file.
-    """
-    elsewhere = {url for found in RETRIEVALS.values() for url in found["urls"]}
-    urls = [url for url in QA_ADDRESSES[name] if url not in elsewhere]
-    facts = [expected(PINS, url, None) for url in urls]
-    return {
-        "urls": urls,
-        "hashes": [digest for digest, _ in facts],
-        "sizes": [size for _, size in facts],
-        "key": key,
-    }
-
-
-def qa_record(name):
-    """Where the record of a retrieval lies: in the study where there is nothing to retrieve."""
-    urls = QA_RETRIEVALS[name]["urls"]
-    return f"{RESOURCES}/{record_path(urls)}" if urls else f"{RESULTS}/qa/retrieved/{name}.json"
-
-
-def qa_base_files():
-    """The files that the base model is made from."""
-    if QA["base"]["source"] == "folder":
-        return [QA["base"]["folder"]] if QA["base"]["folder"] else []
-    return retrieved(*QA_ADDRESSES["hub" if QA["base"]["source"] == "hub" else "corpus"])
-
-
-def qa_pairs_file():
-    """The file of pairs in a list; empty for the embedded ones, and where the study forgot it (the script says so)."""
-    if QA["data"]["source"] == "file":
-        return [QA["data"]["file"]] if QA["data"]["file"] else []
-    return retrieved(*QA_ADDRESSES["pairs"])
-
-
-def qa_runs(name):
-    """A file's paths for every rank and seed of the study."""
-    return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
 
 
 try:
@@ -329,7 +274,11 @@ rule plot_qa_loss:
 rule build_lora_ledger:
     input:
         # From the configuration alone: neither the weights nor a base made here are waited for.
-        files=[path for path in qa_base_files() if QA["base"]["source"] == "folder" or path.endswith("/config.json")],
+        files=[
+            path
+            for path in qa_base_files()
+            if QA["base"]["source"] == "folder" or os.path.basename(path) == "config.json"
+        ],
         common=common("errors", "files", "lora", "rule"),
     output:
         tsv=report(

@@ -17,6 +17,7 @@ QA_REPORT = (
 
 rule build_report:
     input:
+        **QA_REPORT,
         runs=rules.aggregate_runs.output.runs,
         history=rules.aggregate_runs.output.history,
         test_accuracy=rules.tabulate_test_accuracy.output.tsv,
@@ -41,7 +42,6 @@ rule build_report:
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=SPLITS),
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         training_benchmarks=runs(f"{BENCHMARKS}/finetune_{{framework}}/{{init}}/seed{{seed}}.tsv"),
-        **QA_REPORT,
         template=workflow.source_path("../report/report.html.j2"),
         common=common("arms", "errors", "files", "page", "report_sections", "rule"),
     output:

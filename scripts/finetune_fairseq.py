@@ -170,7 +170,9 @@ def live_protocol(task, settings, records, precision, drawn):
     }
 
 
-def main(data, checkpoint, init, seed, architecture, settings, checkpoints, history, run, weights, tensorboard, threads):
+def main(
+    data, checkpoint, init, seed, architecture, settings, checkpoints, history, run, weights, tensorboard, threads
+):
     """Train one run and write its checkpoints (one an epoch), history, settings and TensorBoard files.
 
     Args:
@@ -208,11 +210,7 @@ def main(data, checkpoint, init, seed, architecture, settings, checkpoints, hist
 
         plugin.ReviewClassification.inspect = inspect
         started = time.monotonic()
-        train(
-            training_arguments(
-                data, folder, init, seed, checkpoint, architecture, settings, n["train"], precision
-            )
-        )
+        train(training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n["train"], precision))
         seconds = time.monotonic() - started
         records = plugin.read_history(os.path.join(folder, "history.jsonl"))
         if not records or records[-1]["update"] != updates or not seen:

@@ -3,6 +3,7 @@
 import os
 
 import sentencepiece
+
 from common.errors import StudyError
 from common.files import atomic_path, write_lines
 from common.rule import running

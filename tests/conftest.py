@@ -1,6 +1,7 @@
 """What several tests share: one tiny study, run once per test session."""
 
 import pytest
+
 import studies
 
 

@@ -24,13 +24,13 @@ POSITIVE, NEGATIVE = 1, -1
 DECISION = ((0.93, 0.8), (0.72, 0.16), (0.5, 0.04))
 # Frequency of the word of rank r in its list is proportional to 1 / (r + ZIPF_OFFSET): a small offset makes few words
 # very common, a large one makes all alike.
-ZIPF_OFFSET = 20
+ZIPF_OFFSET = 40
 # Share of sentences whose words come from the review's own field.
 FAITHFULNESS = 0.95
 # How often an expression has a telling adverb ("joliment", "trop") in front, when it sides with the verdict and when not.
 # What a reader concedes he underlines: the adverbs are about as frequent in both kinds of reviews, so they show which
 # words belong together without showing the verdict.
-FRAMING_OWN, FRAMING_OTHER = 0.2, 0.6
+FRAMING_OWN, FRAMING_OTHER = 0.2, 0.9
 
 # --- The polarity vocabulary -----------------------------------------------------------------------------------------
 # Each semantic field: its polarity, the aspects of a book that it suits, and its expressions, the commonest first.
@@ -43,128 +43,165 @@ FIELDS = {
         "polarity": POSITIVE,
         "suits": "people prose plot",
         "adjective": """touchant, émouvant, bouleversant, tendre, sincère, humain, poignant, attachant, sensible, pudique,
-            délicat, vibrant, profond, généreux, authentique, chaleureux""",
-        "verb": """touché*, ému*, bouleversé*, attendri*, remué*, réconforté*""",
-        "noun": """un coup de cœur, une leçon de vie, un moment de grâce, un hymne à la vie, une caresse""",
-        "quality": """de l'émotion, de la tendresse, de la sensibilité, de la pudeur, de la chaleur, de l'espoir""",
-        "crowd": """pleure, s'attache à tous, frissonne, a la gorge serrée""",
+            délicat, vibrant, profond, généreux, authentique, chaleureux, juste, attendrissant, déchirant!,
+            lumineux, intime, intense, vrai, marquant, plein* de cœur!, d'une grande humanité!""",
+        "verb": """touché*, ému*, bouleversé*, attendri*, remué*, réconforté*, marqué*, fait pleurer, serré le cœur,
+            chaviré*, hanté*""",
+        "noun": """un coup de cœur, une leçon de vie, un moment de grâce, un hymne à la vie, une caresse, un cadeau""",
+        "quality": """de l'émotion, de la tendresse, de la sensibilité, de la pudeur, de la chaleur, de l'espoir, de l'amour,
+            de la générosité""",
+        "crowd": """pleure, s'attache à tous, frissonne, a la gorge serrée, y repense longtemps, vibre""",
     },
     "suspense": {
         "polarity": POSITIVE,
         "suits": "plot",
         "adjective": """haletant, palpitant, prenant, captivant, surprenant, rythmé, efficace, trépidant, imprévisible, tendu,
-            nerveux, addictif, vertigineux, ingénieux, hypnotique, électrisant""",
-        "verb": """captivé*, happé*, tenu* en haleine, surpris*, bluffé*, accroché*""",
-        "noun": """un coup de maître, un tour de force, un feu d'artifice, un tourbillon, une course folle""",
-        "quality": """du suspense, du rythme, du souffle, de l'action, de la tension, des surprises""",
-        "crowd": """tremble, retient son souffle, tourne les pages, oublie l'heure""",
+            nerveux, addictif, vertigineux, ingénieux, hypnotique, électrisant, inattendu!, explosif, endiablé, bien
+            ficelé*!, bien mené*!, sans temps mort!, plein* de surprises!, plein* de rebondissements!, mené* tambour
+            battant!""",
+        "verb": """captivé*, happé*, tenu* en haleine, surpris*, bluffé*, accroché*, scotché*, emporté*, électrisé*, fait
+            trembler, coupé le souffle""",
+        "noun": """un coup de maître, un tour de force, un feu d'artifice, un tourbillon, une course folle, un engrenage
+            diabolique""",
+        "quality": """du suspense, du rythme, du souffle, de l'action, de la tension, des surprises, des rebondissements, de
+            l'énergie""",
+        "crowd": """tremble, retient son souffle, tourne les pages, oublie l'heure, sursaute, se prend au jeu""",
     },
     "humour": {
         "polarity": POSITIVE,
         "suits": "people prose plot",
         "adjective": """drôle, amusant, pétillant, hilarant, malicieux, réjouissant, savoureux, cocasse, spirituel, mordant,
-            joyeux, léger, espiègle, jubilatoire!, truculent, divertissant""",
-        "verb": """amusé*, fait rire, diverti*, fait sourire, régalé*, réjoui*""",
-        "noun": """un régal, une friandise, un rayon de soleil, une gourmandise, une fête""",
-        "quality": """de l'humour, de l'esprit, de la malice, de la fantaisie, de la verve, de l'ironie""",
-        "crowd": """rit, sourit, s'amuse, jubile""",
+            joyeux, léger, espiègle, jubilatoire!, truculent, divertissant, enjoué, irrésistible!, burlesque,
+            désopilant, facétieux, jovial, décapant, plein* d'esprit!, à mourir de rire!""",
+        "verb": """amusé*, fait rire, diverti*, fait sourire, régalé*, réjoui*, égayé*, mis* de bonne humeur, déridé*,
+            redonné le sourire""",
+        "noun": """un régal, une friandise, un rayon de soleil, une gourmandise, une fête, un éclat de rire""",
+        "quality": """de l'humour, de l'esprit, de la malice, de la fantaisie, de la verve, de l'ironie, de la gaieté, de la
+            bonne humeur""",
+        "crowd": """rit, sourit, s'amuse, jubile, pouffe, se tord de rire""",
     },
     "beauty": {
         "polarity": POSITIVE,
         "suits": "prose looks",
         "adjective": """poétique, élégant, magnifique!, superbe!, raffiné, sublime!, soigné, splendide!, harmonieux, envoûtant,
-            somptueux, ciselé!, gracieux, onirique, féerique, imagé""",
-        "verb": """charmé*, séduit*, ébloui*, enchanté*, fasciné*, envoûté*""",
-        "noun": """un bijou, une merveille, un chef-d'œuvre, une perle, un enchantement""",
-        "quality": """de la poésie, de la finesse, de l'élégance, de la grâce, de la délicatesse, de la magie""",
-        "crowd": """rêve, s'évade, s'émerveille, voyage""",
+            somptueux, ciselé!, gracieux, onirique, féerique, imagé, musical, chatoyant, éblouissant!, ravissant,
+            velouté, épuré, coloré, cristallin, enchanteur/enchanteresse/enchanteurs/enchanteresses, de toute
+            beauté!""",
+        "verb": """charmé*, séduit*, ébloui*, enchanté*, fasciné*, envoûté*, émerveillé*, transporté*, ensorcelé*,
+            subjugué*, fait rêver""",
+        "noun": """un bijou, une merveille, un chef-d'œuvre, une perle, un enchantement, un joyau""",
+        "quality": """de la poésie, de la finesse, de l'élégance, de la grâce, de la délicatesse, de la magie, de la beauté,
+            du charme""",
+        "crowd": """rêve, s'évade, s'émerveille, voyage, se laisse bercer, contemple""",
     },
     "knowledge": {
         "polarity": POSITIVE,
         "suits": "facts",
         "adjective": """clair, utile, précis, passionnant, instructif, intelligent, pertinent,
             complet/complète/complets/complètes, rigoureux, enrichissant, pédagogique, stimulant, éclairant,
-            accessible, fouillé!, fiable""",
-        "verb": """convaincu*, passionné*, éclairé*, enrichi*, inspiré*, ouvert les yeux""",
-        "noun": """une référence, une mine d'or, une source d'inspiration, une révélation, un incontournable""",
-        "quality": """de l'intelligence, de la clarté, de la rigueur, de la sagesse, de la précision, de la profondeur""",
-        "crowd": """apprend beaucoup, comprend tout, réfléchit, en sort grandi""",
+            accessible, fouillé!, fiable, brillant, concret/concrète/concrets/concrètes, judicieux, convaincant,
+            nuancé, érudit, argumenté!, limpide, bien documenté*!""",
+        "verb": """convaincu*, passionné*, éclairé*, enrichi*, inspiré*, ouvert les yeux, instruit*, donné à réfléchir,
+            stimulé*, guidé*""",
+        "noun": """une référence, une mine d'or, une source d'inspiration, une révélation, un incontournable, une bible""",
+        "quality": """de l'intelligence, de la clarté, de la rigueur, de la sagesse, de la précision, de la profondeur, de la
+            justesse, de la pédagogie""",
+        "crowd": """apprend beaucoup, comprend tout, réfléchit, en sort grandi, découvre, se cultive""",
     },
     "delight": {
         "polarity": POSITIVE,
         "suits": "people prose plot facts looks",
         "adjective": """excellent!, réussi, agréable, formidable!, génial!, remarquable!, merveilleux!, original, délicieux,
-            plaisant, fabuleux!, charmant, extraordinaire!, exceptionnel!, parfait!, impeccable!""",
-        "verb": """conquis*, emballé*, ravi*, comblé*, enthousiasmé*, impressionné*""",
-        "noun": """un bonheur, une réussite, un délice, une pépite, un trésor""",
-        "quality": """du talent, de l'audace, de la fraîcheur, de l'invention, du panache, de l'originalité""",
-        "crowd": """en veut encore, applaudit, savoure, se régale""",
+            plaisant, fabuleux!, charmant, extraordinaire!, exceptionnel!, parfait!, impeccable!, épatant!,
+            enthousiasmant, admirable!, fantastique!, exquis!, magistral!, prodigieux!, mémorable, hors du commun!,
+            digne* d'éloges!""",
+        "verb": """conquis*, emballé*, ravi*, comblé*, enthousiasmé*, impressionné*, fait du bien, épaté*, laissé* sans
+            voix, grisé*""",
+        "noun": """un bonheur, une réussite, un délice, une pépite, un trésor, une belle surprise""",
+        "quality": """du talent, de l'audace, de la fraîcheur, de l'invention, du panache, de l'originalité, de
+            l'enthousiasme, du caractère""",
+        "crowd": """en veut encore, applaudit, savoure, se régale, exulte, adore""",
     },
     "boredom": {
         "polarity": NEGATIVE,
         "suits": "plot prose facts",
         "adjective": """ennuyeux, lent, soporifique, interminable!, lassant, monotone, fade, répétitif, assommant, fastidieux,
-            morne, insipide, plat, pénible, poussif, barbant""",
-        "verb": """ennuyé*, lassé*, endormi*, fatigué*, assommé*, fait bâiller""",
-        "noun": """un somnifère, un pensum, une corvée, un supplice, un long tunnel""",
-        "quality": """des longueurs, de l'ennui, des redites, du remplissage, du bavardage, des répétitions""",
-        "crowd": """s'ennuie, bâille, s'endort, s'impatiente""",
+            morne, insipide, plat, pénible, poussif, barbant, languissant, endormant, rébarbatif,
+            mou/molle/mous/molles, étiré!, laborieux, terne, à rallonge!, plein* de longueurs!, sans rythme!""",
+        "verb": """ennuyé*, lassé*, endormi*, fatigué*, assommé*, fait bâiller, découragé*, barbé*, usé*, éreinté*, rasé*""",
+        "noun": """un somnifère, un pensum, une corvée, un supplice, un long tunnel, une purge""",
+        "quality": """des longueurs, de l'ennui, des redites, du remplissage, du bavardage, des répétitions, du délayage, des
+            digressions""",
+        "crowd": """s'ennuie, bâille, s'endort, s'impatiente, compte les pages, regarde sa montre""",
     },
     "heaviness": {
         "polarity": NEGATIVE,
         "suits": "prose facts",
         "adjective": """lourd, maladroit, confus, ampoulé, pompeux, pesant, indigeste, verbeux, alambiqué, illisible!, haché!,
-            scolaire, relâché!, grandiloquent, approximatif, emphatique""",
-        "verb": """rebuté*, gêné*, écœuré*, heurté*, crispé*, donné mal à la tête""",
-        "noun": """un brouillon, un charabia, une bouillie, une usine à gaz, un galimatias""",
-        "quality": """des lourdeurs, des fautes, des maladresses, de la confusion, du jargon, des coquilles""",
-        "crowd": """se perd, trébuche, décroche, patauge""",
+            scolaire, relâché!, grandiloquent, approximatif, emphatique, hermétique, boursouflé, tarabiscoté,
+            empesé, filandreux, ronflant, rocailleux, bourré* de fautes!, d'une lourdeur extrême!""",
+        "verb": """rebuté*, gêné*, écœuré*, heurté*, crispé*, donné mal à la tête, perdu* en route, égaré*, embrouillé*,
+            fait trébucher""",
+        "noun": """un brouillon, un charabia, une bouillie, une usine à gaz, un galimatias, un pavé indigeste""",
+        "quality": """des lourdeurs, des fautes, des maladresses, de la confusion, du jargon, des coquilles, du verbiage, de
+            l'emphase""",
+        "crowd": """se perd, trébuche, décroche, patauge, s'enlise, relit trois fois""",
     },
     "cliche": {
         "polarity": NEGATIVE,
         "suits": "people plot",
         "adjective": """caricatural, prévisible, stéréotypé, banal/banale/banals/banales, convenu!, artificiel, simpliste,
             mièvre, niais, invraisemblable, superficiel, téléphoné!, creux/creuse/creux/creuses, incohérent,
-            décousu, manichéen""",
+            décousu, manichéen, éculé!, puéril, bancal/bancale/bancals/bancales, factice, larmoyant, sirupeux,
+            réchauffé!, cousu* de fil blanc!, tiré* par les cheveux!, sans surprise!""",
         "verb": """laissé* de marbre, fait soupirer, laissé* sceptique, laissé* indifférent*, laissé* froid*, laissé*
-            perplexe""",
-        "noun": """un ramassis de clichés, une soupe tiède, une guimauve, une suite de banalités, un mauvais feuilleton""",
-        "quality": """des clichés, des poncifs, des banalités, des stéréotypes, de la mièvrerie, des invraisemblances""",
-        "crowd": """n'y croit pas, soupire, devine tout, lève les yeux au ciel""",
+            perplexe, semblé forcé, fait pouffer de pitié""",
+        "noun": """un ramassis de clichés, une soupe tiède, une guimauve, une suite de banalités, un mauvais feuilleton,
+            une bluette""",
+        "quality": """des clichés, des poncifs, des banalités, des stéréotypes, de la mièvrerie, des invraisemblances, des
+            incohérences, du pathos""",
+        "crowd": """n'y croit pas, soupire, devine tout, lève les yeux au ciel, reste à la porte, hausse les épaules""",
     },
     "uselessness": {
         "polarity": NEGATIVE,
         "suits": "facts",
         "adjective": """inutile, vague, sommaire, incomplet/incomplète/incomplets/incomplètes, daté!, dépassé!, bâclé!, obscur,
             redondant, imprécis, discutable, douteux, trompeur/trompeuse/trompeurs/trompeuses, partial, lacunaire,
-            abstrait""",
-        "verb": """frustré*, laissé* sur ma faim, trompé*, induit* en erreur, refroidi*, dérouté*""",
-        "noun": """une perte de temps, une arnaque, un attrape-nigaud, une coquille vide, un fourre-tout""",
-        "quality": """des erreurs, des lacunes, des contresens, des oublis, des approximations, de la paresse""",
-        "crowd": """n'apprend rien, cherche en vain, regrette son achat, tourne en rond""",
+            abstrait, désordonné, superflu, brumeux, contestable, orienté!, nébuleux, mal organisé*!, truffé*
+            d'erreurs!, sans rigueur!""",
+        "verb": """frustré*, laissé* sur ma faim, trompé*, induit* en erreur, refroidi*, dérouté*, fait perdre mon temps,
+            appris bien peu""",
+        "noun": """une perte de temps, une arnaque, un attrape-nigaud, une coquille vide, un fourre-tout, une imposture""",
+        "quality": """des erreurs, des lacunes, des contresens, des oublis, des approximations, de la paresse, de
+            l'amateurisme, des raccourcis""",
+        "crowd": """n'apprend rien, cherche en vain, regrette son achat, tourne en rond, perd son temps, reste sur sa faim""",
     },
     "irritation": {
         "polarity": NEGATIVE,
         "suits": "people prose",
         "adjective": """agaçant, irritant, prétentieux, vulgaire, insupportable!, racoleur/racoleuse/racoleurs/racoleuses,
             antipathique, grossier, exaspérant, odieux!, horripilant, détestable!, ridicule, arrogant, complaisant,
-            malsain""",
-        "verb": """agacé*, énervé*, irrité*, exaspéré*, choqué*, horripilé*""",
-        "noun": """une insulte au lecteur, une provocation, une plaie, une épreuve, un étalage""",
+            malsain, cynique, geignard, méprisant, sordide, nombriliste, déplaisant, criard,
+            tapageur/tapageuse/tapageurs/tapageuses, de mauvais goût!""",
+        "verb": """agacé*, énervé*, irrité*, exaspéré*, choqué*, horripilé*, tapé sur les nerfs, mis* mal à l'aise,
+            hérissé*, dégoûté*, révolté*""",
+        "noun": """une insulte au lecteur, une provocation, une plaie, une épreuve, un étalage, un caprice""",
         "quality": """de la vulgarité, de la prétention, de la suffisance, de la complaisance, de la condescendance, de
-            l'esbroufe""",
-        "crowd": """s'agace, grince des dents, s'énerve, enrage""",
+            l'esbroufe, du mépris, du cynisme""",
+        "crowd": """s'agace, grince des dents, s'énerve, enrage, s'indigne, fulmine""",
     },
     "failure": {
         "polarity": NEGATIVE,
         "suits": "people prose plot facts looks",
         "adjective": """décevant, mauvais/mauvaise/mauvais/mauvaises!, médiocre, raté!, nul/nulle/nuls/nulles!, pauvre, faible,
             navrant, affligeant, pitoyable!, lamentable!, consternant, déplorable!, désolant, catastrophique!,
-            épouvantable!""",
-        "verb": """déçu*, consterné*, dépité*, attristé*, accablé*, gâché le plaisir""",
-        "noun": """une déception, un ratage, un gâchis, un échec, un désastre""",
-        "quality": """de la médiocrité, de la pauvreté, de la faiblesse, du gâchis, de la platitude, de la laideur""",
-        "crowd": """tombe de haut, abandonne, cherche la sortie, se désole""",
+            épouvantable!, minable!, désastreux!, inabouti!, calamiteux!, exécrable!, quelconque!, affreux!,
+            surfait!, sans intérêt!, en dessous de tout!""",
+        "verb": """déçu*, consterné*, dépité*, attristé*, accablé*, gâché le plaisir, navré*, atterré*, désolé*, douché*""",
+        "noun": """une déception, un ratage, un gâchis, un échec, un désastre, une catastrophe""",
+        "quality": """de la médiocrité, de la pauvreté, de la faiblesse, du gâchis, de la platitude, de la laideur, du ratage,
+            de la maladresse""",
+        "crowd": """tombe de haut, abandonne, cherche la sortie, se désole, attend que ça passe, referme le livre""",
     },
 }
 
@@ -233,9 +270,7 @@ GENRES = (
     ("ce récit de voyage", "m", ("prose", "facts")),
 )
 FICTION = {"people", "plot"}
-FIRST_NAMES = (
-    "Claire Paul Jeanne Marc Lucie Hugo Anna Victor Léa Simon Marie Louis Alice Jean Nina Thomas Rose Antoine Inès Gabriel".split()
-)
+FIRST_NAMES = "Claire Paul Jeanne Marc Lucie Hugo Anna Victor Léa Simon Marie Louis Alice Jean Nina Thomas Rose Antoine Inès Gabriel".split()
 LAST_NAMES = (
     "Vasseur Morel Delcourt Lambert Fontaine Rivière Garnier Marchand Leroy Perrin Chevalier Aubry Masson Tessier Renaud Collin"
 ).split()
@@ -259,7 +294,9 @@ REMARKS = """il s'agit du deuxième tome, le livre compte trois cents pages, c'e
 c'est mon premier livre de cet auteur, les chapitres font dix pages, la police est de taille normale,
 je l'ai lu avec mon club de lecture, le format tient dans un sac, un lexique se trouve à la fin, la suite paraît au printemps,
 l'action se déroule sur deux époques"""
-OTHERS = """mon mari, ma femme, ma fille, mon fils, ma sœur, mon libraire, ma voisine, mon père, la critique, la presse"""
+OTHERS = (
+    """mon mari, ma femme, ma fille, mon fils, ma sœur, mon libraire, ma voisine, mon père, la critique, la presse"""
+)
 EARLIER = """le précédent, le premier tome, le tome deux, son dernier livre, les autres livres de la série, l'édition d'origine"""
 INTENSIFIERS = """vraiment, franchement, tout simplement, réellement, décidément, particulièrement, souvent, toujours"""
 
@@ -333,7 +370,9 @@ class _Zipf:
 
     def draw(self, rng):
         """Return one entry, of the generator's next number."""
-        return self.entries[bisect.bisect_right(self.cumulative, rng.random() * self.cumulative[-1], hi=len(self.entries) - 1)]
+        return self.entries[
+            bisect.bisect_right(self.cumulative, rng.random() * self.cumulative[-1], hi=len(self.entries) - 1)
+        ]
 
 
 def _aspect(entry):
@@ -352,7 +391,13 @@ class _Field:
         self.suits = frozenset(entry["suits"].split())
         self.words = {
             kind: _Zipf([make(item) for item in _items(entry[kind])], ZIPF_OFFSET)
-            for kind, make in (("adjective", _Adjective), ("verb", str), ("noun", str), ("quality", str), ("crowd", str))
+            for kind, make in (
+                ("adjective", _Adjective),
+                ("verb", str),
+                ("noun", str),
+                ("quality", str),
+                ("crowd", str),
+            )
         }
 
 
@@ -362,7 +407,10 @@ class _Vocabulary:
     def __init__(self):
         self.fields = [_Field(entry) for entry in FIELDS.values()]
         self.phrases = {
-            kind: {polarity: _Zipf(_items(text), ZIPF_OFFSET) for polarity, text in zip((POSITIVE, NEGATIVE), pair, strict=True)}
+            kind: {
+                polarity: _Zipf(_items(text), ZIPF_OFFSET)
+                for polarity, text in zip((POSITIVE, NEGATIVE), pair, strict=True)
+            }
             for kind, pair in PHRASES.items()
         }
         self.aspects = {kind: [_aspect(item) for item in _items(text)] for kind, text in ASPECTS.items()}
@@ -510,13 +558,19 @@ class _Review:
     def introduction(self):
         """A neutral sentence on the plot or the subject."""
         if not FICTION & set(self.kinds):
-            return self.pick(
-                (
-                    f"{self.book} {_of(self.author)} traite de {self.neutral('subjects')}",
-                    f"{self.author} consacre {self.book} à {self.neutral('subjects')}",
-                    f"{self.book} porte sur {self.neutral('subjects')}",
+            return (
+                self.pick(
+                    (
+                        f"{self.book} {_of(self.author)} traite de {self.neutral('subjects')}",
+                        f"{self.author} consacre {self.book} à {self.neutral('subjects')}",
+                        f"{self.book} porte sur {self.neutral('subjects')}",
+                    )
                 )
-            ).replace("de le ", "du ").replace("de les ", "des ").replace("à le ", "au ").replace("à les ", "aux ")
+                .replace("de le ", "du ")
+                .replace("de les ", "des ")
+                .replace("à le ", "au ")
+                .replace("à les ", "aux ")
+            )
         who, event = self.neutral("people"), self.neutral("events")
         if who.startswith(("deux", "trois")):
             event = _plural_event(event)
@@ -567,23 +621,30 @@ class _Review:
         if self.chance(0.25):
             definite2, _, agreement2, _ = self.aspect(field)
             return f"{definite} {_be(plural)} {words}, {definite2} {self.adjective(field, agreement2, meant)}"
-        return self.pick((f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}", f"{indefinite} {words}"))
+        return self.pick(
+            (f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}", f"{indefinite} {words}")
+        )
 
     def negated(self, meant):
         field = self.reason(-meant)
         definite, _, agreement, plural = self.aspect(field)
         if self.chance(0.35):
             masculine = self.adjective(field, "ms", meant, gradable=True, framed=False)
-            return f"{definite} {'nont' if plural else 'na'} rien {_of(masculine)}".replace(" na ", " n'a ").replace(" nont ", " n'ont ")
+            return f"{definite} {'nont' if plural else 'na'} rien {_of(masculine)}".replace(" na ", " n'a ").replace(
+                " nont ", " n'ont "
+            )
         words = self.adjective(field, agreement, meant, framed=False)
-        return f"{definite} {'ne sont' if plural else 'nest'} {self.pick(NEGATIONS)} {words}".replace(" nest ", " n'est ")
+        return f"{definite} {'ne sont' if plural else 'nest'} {self.pick(NEGATIONS)} {words}".replace(
+            " nest ", " n'est "
+        )
 
     def conceded(self, meant):
         field = self.reason(-meant)
         if self.chance(0.5):
             agreement = self.gender + "s"
-            words = f"{self.adjective(field, agreement, 0)} et {self.adjective(field, agreement, 0)}"
-            return f"certes {words}, mais {self.adjective(self.reason(meant), agreement, meant)}"
+            words = self.adjective(field, agreement, 0)
+            field = self.reason(meant)
+            return f"certes {words}, mais {self.adjective(field, agreement, meant)} et {self.adjective(field, agreement, meant)}"
         definite, indefinite, agreement, plural = self.aspect(field)
         words = self.adjective(field, agreement, 0)
         yielded = self.pick((f"malgré {indefinite} {words},", f"{definite} {_be(plural)} {words}, mais"))
@@ -605,17 +666,21 @@ class _Review:
             verbs += f" et {self.word('verb', field, meant)}"
         if self.chance(0.5):
             definite, _, _, plural = self.aspect(field)
-            return f"{definite} {'mont' if plural else 'ma'} {verbs}".replace(" mont ", " m'ont ").replace(" ma ", " m'a ")
+            return f"{definite} {'mont' if plural else 'ma'} {verbs}".replace(" mont ", " m'ont ").replace(
+                " ma ", " m'a "
+            )
         return f"{self.this()} m'a {verbs}"
 
     def named(self, meant):
         if self.chance(0.2):
             return f"ce n'est pas {self.word('noun', self.reason(-meant), meant)}"
         noun = self.frame(meant) + self.word("noun", self.reason(meant), meant)
-        return self.pick((f"c'est {noun}", f"pour moi, c'est {noun}", f"bref, c'est {noun}", f"{self.this()} est {noun}"))
+        return self.pick(
+            (f"c'est {noun}", f"pour moi, c'est {noun}", f"bref, c'est {noun}", f"{self.this()} est {noun}")
+        )
 
     def listed(self, meant):
-        inverted = self.chance(0.25)
+        inverted = self.chance(0.15)
         field = self.reason(-meant if inverted else meant)
         words = [_bare(self.word("quality", field, meant)) for _ in range(3 - inverted)]
         if inverted:
@@ -660,7 +725,7 @@ class _Review:
             for _ in range(2 + self.chance(0.5)):
                 meant = self.side if self.chance(self.decision) else -self.side
                 sentences.append(self.form()(meant))
-            if self.chance(0.25):
+            if self.chance(0.2):
                 sentences.append(self.closing(self.side if self.chance(self.decision) else -self.side))
         return " ".join(self.punctuated(sentence) for sentence in sentences)
 
@@ -681,19 +746,19 @@ class _Review:
 
 # Forms of opinion and their weights.
 FORMS = (
-    ("noted", 2.0),
-    ("epithets", 2.5),
-    ("doubled", 3.0),
-    ("plain", 0.6),
-    ("negated", 1.0),
-    ("conceded", 1.6),
-    ("compared", 0.2),
+    ("noted", 2.4),
+    ("epithets", 2.6),
+    ("doubled", 3.2),
+    ("plain", 1.4),
+    ("negated", 0.8),
+    ("conceded", 1.8),
+    ("compared", 0.3),
     ("moved", 1.2),
-    ("named", 1.0),
-    ("listed", 2.0),
-    ("authored", 0.2),
-    ("felt", 1.0),
-    ("read", 0.3),
+    ("named", 0.8),
+    ("listed", 1.0),
+    ("authored", 0.15),
+    ("felt", 0.5),
+    ("read", 0.25),
     ("reported", 0.3),
 )
 

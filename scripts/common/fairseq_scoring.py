@@ -1,6 +1,7 @@
 """Score binarized reviews with a fine-tuned fairseq checkpoint, in float32."""
 
 import torch
+
 from common.batching import length_sorted_batches
 from common.errors import StudyError
 from common.fairseq_commands import PLUGIN

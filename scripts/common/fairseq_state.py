@@ -4,6 +4,7 @@ import glob
 import os
 
 import torch
+
 from common.checkpoints import allow_fairseq_classes
 from common.errors import StudyError
 from common.files import atomic_path
@@ -42,9 +43,7 @@ def export_weights(state_path, destination):
         "args": None,
         "cfg": {"model": {"_name": "roberta_small", **sizes}},
         "model": {name: tensor.clone() for name, tensor in state["model"].items()},
-        "optimizer_history": [
-            {"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}
-        ],
+        "optimizer_history": [{"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}],
         "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
         "task_state": {},
         "last_optimizer_state": None,

@@ -66,7 +66,9 @@ def read_lines(path):
     except FileNotFoundError as error:
         raise StudyError(f"{path} is missing") from error
     except UnicodeDecodeError as error:
-        raise StudyError(f"{path} is not UTF-8 text (byte {error.start}): convert it, for instance with iconv") from error
+        raise StudyError(
+            f"{path} is not UTF-8 text (byte {error.start}): convert it, for instance with iconv"
+        ) from error
 
 
 def write_json(path, value):

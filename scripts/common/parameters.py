@@ -152,12 +152,19 @@ class _Shape(tuple):
         pass
 
 
+class _Entries(dict):
+    """A state dict without the attributes (`_metadata`) that PyTorch gives it."""
+
+    def __setstate__(self, state):
+        pass
+
+
 class _ShapeReader(pickle.Unpickler):
     """Unpickles a PyTorch file to its structure: tensors become shapes, no class of the file is ever imported."""
 
     def find_class(self, module, name):
         if (module, name) == ("collections", "OrderedDict"):
-            return dict
+            return _Entries
         if (module, name) in (("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_tensor")):
             return lambda storage, offset, size, *rest: _Shape(size)
         if (module, name) == ("torch._utils", "_rebuild_parameter"):

@@ -1,6 +1,7 @@
 """Text to SentencePiece pieces, as fairseq's data are made."""
 
 import sentencepiece
+
 from common.errors import StudyError
 
 

@@ -1,6 +1,7 @@
 """Predictions of a run, one row a test review."""
 
 import torch
+
 from common.files import write_tsv
 
 COLUMNS = ("id", "label", "prediction", "probability")

@@ -162,7 +162,9 @@ def question_answering(study):
     ranks = sorted({int(row["rank"]) for row in summary})
     alt = f"Line chart of training and held-out loss by update, LoRA rank {', '.join(map(str, ranks))}."
     generations = [page_json(line) for line in read_lines(study.path("qa_generations"))]
-    first = [row for row in generations if (row["rank"], row["seed"]) == (generations[0]["rank"], generations[0]["seed"])]
+    first = [
+        row for row in generations if (row["rank"], row["seed"]) == (generations[0]["rank"], generations[0]["seed"])
+    ]
     answers = table(
         "Answers to held-out questions before and after tuning, same seed of sampling",
         [column("Question", wide=True), *(column(t, wide=True) for t in ("Reference", "Before", "After"))],
@@ -337,7 +339,9 @@ def parity_table(study):
     for path in study.paths("parity"):
         record = read_json(path)
         split = study.link(path).split("/")[-1].split(".")[0]
-        rows.append([cell(split, href=study.link(path)), as_integer(str(record["n"])), as_integer(str(record["n_identical"]))])
+        rows.append(
+            [cell(split, href=study.link(path)), as_integer(str(record["n"])), as_integer(str(record["n_identical"]))]
+        )
     return table(
         "Token ids: reviews for which both frameworks see the same input",
         ["Split", column("Reviews", number=True), column("Identical", number=True)],
@@ -390,7 +394,7 @@ def errors(study):
             counts[row["label"], row["prediction"]] += 1
         wrong = {row["id"] for row in predictions if row["label"] != row["prediction"]}
         missed = wrong if missed is None else missed & wrong
-        right = set(row["id"] for row in predictions) - wrong if right is None else right - wrong
+        right = {row["id"] for row in predictions} - wrong if right is None else right - wrong
         rows.append(
             [
                 cell(run_label(run[0], run[1], run[2].removeprefix("seed")), href=study.link(path)),
@@ -415,7 +419,8 @@ def errors(study):
         ),
         lead=[
             f"Of {len(labels)} test reviews, every run has {len(right)} right and {len(missed)} wrong; on {split} the "
-            "runs disagree." + (f" Missed by all (line numbers of the test file from 0, the first 40): {ids}." if ids else "")
+            "runs disagree."
+            + (f" Missed by all (line numbers of the test file from 0, the first 40): {ids}." if ids else "")
         ],
     )
 

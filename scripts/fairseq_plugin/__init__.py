@@ -7,7 +7,6 @@
 """
 
 from common.checkpoints import allow_fairseq_classes
-
 from fairseq_plugin import architecture, optimizer, tasks  # noqa: F401 - registration
 
 allow_fairseq_classes()

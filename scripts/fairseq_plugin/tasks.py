@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 import torch
-from common.batching import epoch_batches
 from fairseq.data import iterators
 from fairseq.tasks import register_task
 from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
+
+from common.batching import epoch_batches
 
 logger = logging.getLogger(__name__)
 
@@ -129,6 +130,7 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
     inspect = None
 
     def before_first_update(self, model, update_num):
+        """Let the script that started the run look at the model."""
         if update_num == 0 and ReviewClassification.inspect is not None:
             ReviewClassification.inspect(model)
 

@@ -6,9 +6,10 @@ import os
 import zipfile
 
 import pytest
+import yaml
+
 import servers
 import studies
-import yaml
 from common.embedded_reviews import generate
 from common.files import sha256
 from common.reviews import normalise

@@ -7,6 +7,7 @@ import shutil
 import xml.etree.ElementTree
 
 import pytest
+
 import studies
 from common.files import sha256
 
@@ -63,7 +64,9 @@ def test_training_data_hold_no_test_reviews(results):
 
 def test_the_tables_of_runs_have_a_row_for_each_arm(results, run_rows):
     assert list(run_rows) == ARMS
-    needed = "framework init seed best_epoch best_update valid_accuracy test_accuracy n_train n_valid n_test train_seconds"
+    needed = (
+        "framework init seed best_epoch best_update valid_accuracy test_accuracy n_train n_valid n_test train_seconds"
+    )
     for row in run_rows.values():
         assert set(needed.split()) <= row.keys()
         assert (row["study"], row["synthetic"], row["seed"]) == ("tiny", "true", "1")

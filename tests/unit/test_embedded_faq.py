@@ -4,6 +4,7 @@ import hashlib
 import unicodedata
 
 import pytest
+
 from common import embedded_faq
 
 

@@ -88,7 +88,9 @@ def safetensors(path, shapes):
 def test_real_torch_file_is_listed_without_torch(tmp_path, legacy):
     torch = pytest.importorskip("torch")
     model = torch.nn.Linear(3, 2)
-    state = {"model": model.state_dict() | {"p": model.weight}, "cfg": {"model": {"a": 1}}, "args": None}
+    weights = model.state_dict()  # with its `_metadata`, an attribute that the pickle holds, too
+    weights["p"] = model.weight
+    state = {"model": weights, "cfg": {"model": {"a": 1}}, "args": None}
     torch.save(state, tmp_path / "model.pt", _use_new_zipfile_serialization=not legacy)
     assert read_shapes(str(tmp_path / "model.pt")) == {"weight": (2, 3), "bias": (2,), "p": (2, 3)}
 

@@ -95,5 +95,22 @@ def test_nested_settings_and_further_ones():
     assert not rows["initialisation.embeddings"]["equal"] and not rows["extra"]["equal"]
 
 
+def test_what_only_random_arms_draw_is_asked_of_them_only():
+    head = {"head": "uniform"}
+    pretrained = [run(name, initialisation=head) for name in ("fairseq", "huggingface")]
+    random = run("fairseq", "random", initialisation={**head, "embeddings": "normal"})
+    row = rows_of(*pretrained, random)["initialisation.embeddings"]
+    assert row == {
+        "setting": "initialisation.embeddings",
+        "fairseq": "normal",
+        "huggingface": "not drawn",
+        "equal": True,
+        "note": "",
+    }
+    # A second random arm must record it, too.
+    row = rows_of(*pretrained, random, run("huggingface", "random", initialisation=head))["initialisation.embeddings"]
+    assert not row["equal"] and row["note"] == "not recorded by huggingface"
+
+
 def test_one_framework_alone_is_equal_to_itself():
     assert all(row["equal"] for row in rows_of(run("fairseq"), run("fairseq", seed=2)).values())

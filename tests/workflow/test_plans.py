@@ -3,8 +3,9 @@
 import os
 
 import pytest
-import studies
 import yaml
+
+import studies
 from studies import plan
 
 STUDIES = {"embedded": None, "open": "studies/open.yaml", "lab": "studies/lab.yaml"}

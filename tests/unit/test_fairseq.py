@@ -1,0 +1,252 @@
+"""The fairseq side: pieces, binarized data, the plug-in's history, resumed pretraining, proof of weights."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import binarize_reviews
+import train_sentencepiece
+from common.embedded_reviews import generate
+from common.errors import StudyError
+from common.fairseq_state import newest_state, require
+from common.files import read_json, read_lines, read_tsv, sha256, write_lines
+
+ARCHITECTURE = {"layers": 1, "width": 32, "ffn_width": 32, "heads": 2, "max_positions": 64}
+PRETRAINING = {
+    "updates": 8,
+    "batch_size": 4,
+    "tokens_per_sample": 32,
+    "lr": 1e-3,
+    "warmup_updates": 2,
+    "weight_decay": 0.01,
+    "mask_prob": 0.2,
+    "dropout": 0.1,
+    "clip_norm": 1.0,
+    "precision": "float32",
+    "seed": 1,
+    "validate_every": 2,
+}
+FINETUNING = {
+    "batch_size": 8,
+    "epochs": 2,
+    "lr": 1e-3,
+    "betas": [0.9, 0.98],
+    "eps": 1e-8,
+    "weight_decay": 0.01,
+    "warmup_ratio": 0.1,
+    "clip_norm": 0.0,
+    "dropout": 0.1,
+    "batching": "length_grouped",
+    "precision": "float32",
+    "classifier_dropout": 0.0,
+    "head_initialisation": "linear",
+}
+
+
+def python(folder, code, wait=True):
+    """Run code in a process of its own: fairseq keeps much in globals."""
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {scripts()!r})\n{code}"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if not wait:
+        return process
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    return output
+
+
+def scripts():
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "scripts")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A tiny checkpoint, made once, and binarized reviews."""
+    folder = tmp_path_factory.mktemp("fairseq")
+    reviews = generate(1, 60, 20, 120)
+    write_lines(folder / "train.txt", reviews["unlabelled"][:100])
+    write_lines(folder / "valid.txt", reviews["unlabelled"][100:])
+    for split, rows in (
+        ("train", reviews["labelled"][:40]),
+        ("valid", reviews["labelled"][40:]),
+        ("test", reviews["test"]),
+    ):
+        write_lines(folder / f"{split}.review", [text for text, _ in rows])
+        write_lines(folder / f"{split}.label", [str(label) for _, label in rows])
+    train_sentencepiece.main(
+        str(folder / "train.txt"), str(folder / "spm.model"), str(folder / "dict.txt"), 300, "unigram", 1
+    )
+    parts = {"train-valid": ["train", "valid"], "test": ["test"]}
+    python(
+        folder,
+        f"""
+import binarize_corpus, binarize_reviews, pretrain
+binarize_corpus.main("train.txt", "valid.txt", "spm.model", "dict.txt", "corpus", 1)
+for part, splits in {parts!r}.items():
+    binarize_reviews.main(
+        {{s: s + ".review" for s in splits}}, {{s: s + ".label" for s in splits}}, "spm.model", "dict.txt",
+        {{s: s + ".pieces" for s in splits}}, part, 64)
+pretrain.main("corpus", "model.pt", "pretraining.tsv", "tensorboard", {ARCHITECTURE!r}, {PRETRAINING!r}, "state", 1)
+""",
+    )
+    return folder
+
+
+def test_the_embedding_table_has_the_configured_rows(made):
+    # <s> <pad> </s> <unk>, 295 pieces, <mask>: 300.
+    lines = read_lines(made / "dict.txt")
+    assert len(lines) == 295 and all(line.endswith(" 1") for line in lines)
+    assert not {"<s>", "</s>", "<unk>"} & {line.split(" ")[0] for line in lines}
+    import torch
+
+    from common.checkpoints import load_fairseq_checkpoint
+
+    model = load_fairseq_checkpoint(str(made / "model.pt"))["model"]
+    assert model["encoder.sentence_encoder.embed_tokens.weight"].shape == torch.Size([300, 32])
+    # Padding index 1 shifts the positions by 2.
+    assert model["encoder.sentence_encoder.embed_positions.weight"].shape == torch.Size([66, 32])
+
+
+def test_a_vocabulary_too_large_for_the_corpus_names_its_key(made, tmp_path):
+    with pytest.raises(StudyError, match="checkpoint.sentencepiece.vocab_size: 50000"):
+        train_sentencepiece.main(
+            str(made / "train.txt"), str(tmp_path / "m"), str(tmp_path / "d"), 50000, "unigram", 1
+        )
+    assert os.listdir(tmp_path) == []
+
+
+def test_pieces_are_cut_to_leave_room_for_the_two_symbols(made):
+    assert max(len(line.split()) for line in read_lines(made / "train.pieces")) <= 62
+
+
+def test_class_k_is_label_k_whatever_their_frequencies(made):
+    assert read_lines(made / "train-valid" / "label" / "dict.txt") == ["0 1", "1 1"]
+
+
+def test_a_label_that_is_neither_0_nor_1_names_file_and_line(made, tmp_path):
+    write_lines(tmp_path / "x.review", ["bon", "mauvais"])
+    write_lines(tmp_path / "x.label", ["1", "2"])
+    with pytest.raises(StudyError, match=r"x.label line 2: label '2' is neither 0 nor 1"):
+        binarize_reviews.main(
+            {"train": str(tmp_path / "x.review")},
+            {"train": str(tmp_path / "x.label")},
+            str(made / "spm.model"),
+            str(made / "dict.txt"),
+            {"train": str(tmp_path / "x.pieces")},
+            str(tmp_path / "bin"),
+            64,
+        )
+    assert not (tmp_path / "bin").exists()
+
+
+def test_pretraining_records_loss_in_nats_at_each_interval(made):
+    rows = read_tsv(made / "pretraining.tsv")
+    assert [int(row["update"]) for row in rows if row["split"] == "valid"] == [2, 4, 6, 8]
+    # A fresh model knows nothing: close to ln 300 = 5.7 nats a predicted token.
+    assert 5.0 < float(rows[0]["loss"]) < 6.5
+    assert os.listdir(made / "state") == []
+
+
+def test_a_killed_pretraining_goes_on_and_ends_with_the_same_weights(made):
+    code = (
+        "import pretrain\n"
+        f"pretrain.main('corpus', 'again.pt', 'again.tsv', 'tb2', {ARCHITECTURE!r}, {PRETRAINING!r}, 'state2', 1)"
+    )
+    process = python(made, code, wait=False)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if any(name.startswith("checkpoint_1_4") for _, _, names in os.walk(made / "state2") for name in names):
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    output = python(made, code)
+    assert "going on from" in output
+    import torch
+
+    one, two = (torch.load(made / name, weights_only=True)["model"] for name in ("model.pt", "again.pt"))
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert (made / "again.tsv").read_bytes() == (made / "pretraining.tsv").read_bytes()
+
+
+def test_a_torn_state_is_passed_over(tmp_path, made):
+    (tmp_path / "checkpoint_last.pt").write_bytes((made / "model.pt").read_bytes()[:1000])
+    assert newest_state(tmp_path) is None
+    assert not (tmp_path / "checkpoint_last.pt").exists()
+
+
+def test_a_missing_checkpoint_is_an_error_and_never_a_random_start():
+    with pytest.raises(StudyError, match="nowhere/model.pt is missing"):
+        require("nowhere/model.pt", "the pretrained arm cannot start without it")
+
+
+@pytest.fixture(scope="module")
+def runs(made):
+    """A pretrained and a random run, and their scores."""
+    for init in ("pretrained", "random"):
+        python(
+            made,
+            f"""
+import json, os
+import evaluate_fairseq, finetune_fairseq, test_curve_fairseq
+os.makedirs("{init}")
+names = [f"{init}/{{n}}" for n in ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")]
+finetune_fairseq.main("train-valid", "model.pt", "{init}", 3, {ARCHITECTURE!r}, {FINETUNING!r}, *names, 1)
+json.dump({{"epoch": 2}}, open("{init}/selected.json", "w"))
+evaluate_fairseq.main("test", names[0], "{init}/selected.json", "{init}/predictions.tsv", 7, 1)
+test_curve_fairseq.main("test", names[0], names[1], "{init}/curve.tsv", 64, 1)
+""",
+        )
+    return made
+
+
+def test_the_pretrained_run_proves_its_weights_and_the_random_run_the_opposite(runs):
+    proofs = {init: read_json(runs / init / "weights.json") for init in ("pretrained", "random")}
+    assert proofs["pretrained"]["n_equal"] == len(proofs["pretrained"]["tensors"]) > 20
+    assert proofs["pretrained"]["n_different"] == proofs["pretrained"]["n_absent"] == 0
+    same = [name for name, t in proofs["random"]["tensors"].items() if t["status"] == "equal"]
+    assert set(same) <= set(proofs["random"]["constant"])
+
+
+def test_the_run_had_the_published_schedule(runs):
+    protocol = read_json(runs / "random" / "run.json")["protocol"]
+    # 40 reviews in batches of 8, two epochs: 10 updates; a tenth of them, 1, is warm-up.
+    assert (protocol["total_updates"], protocol["warmup_updates"]) == (10, 1)
+    # The first update has rate 0, the second the peak, the last 1/9 of it: fairseq's polynomial decay.
+    assert protocol["lr_first"] == 0.0
+    assert protocol["peak_lr"] == pytest.approx(1e-3)
+    assert protocol["lr_last"] == pytest.approx(1e-3 / 9)
+    assert protocol["decayed_parameters"] == "every tensor"
+    assert protocol["initialisation"]["head_dense"] == "uniform, sd 1/sqrt(3 in)"
+
+
+def test_history_is_exact_and_one_checkpoint_an_epoch_is_kept(runs):
+    rows = read_tsv(runs / "random" / "history.tsv")
+    valid = {int(r["epoch"]): r["value"] for r in rows if (r["split"], r["metric"]) == ("valid", "accuracy")}
+    correct = {int(r["epoch"]): r["value"] for r in rows if (r["split"], r["metric"]) == ("valid", "n_correct")}
+    assert valid.keys() == {1, 2}
+    assert all(float(valid[epoch]) == int(correct[epoch]) / 20 for epoch in valid)
+    assert sorted(os.listdir(runs / "random" / "checkpoints")) == ["checkpoint1.pt", "checkpoint2.pt"]
+
+
+def test_predictions_and_curve_agree(runs):
+    rows = read_tsv(runs / "random" / "predictions.tsv")
+    assert [int(row["id"]) for row in rows] == list(range(20))
+    assert [row["label"] for row in rows] == read_lines(runs / "test.label")
+    assert all((float(row["probability"]) > 0.5) == (row["prediction"] == "1") for row in rows)
+    accuracy = sum(row["label"] == row["prediction"] for row in rows) / 20
+    curve = {int(row["epoch"]): float(row["value"]) for row in read_tsv(runs / "random" / "curve.tsv")}
+    assert curve[2] == pytest.approx(accuracy, abs=1e-12)
+
+
+def test_the_training_folder_holds_no_test_reviews(made):
+    names = {name for _, _, names in os.walk(made / "train-valid") for name in names}
+    assert not [name for name in names if name.startswith("test")]
+    assert sha256(made / "train-valid" / "input0" / "dict.txt") == sha256(made / "dict.txt")
