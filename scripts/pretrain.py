@@ -36,6 +36,7 @@ def training_arguments(data, state, architecture, pretraining, precision):
         "--tokens-per-sample": pretraining["tokens_per_sample"],
         "--sample-break-mode": "none",
         "--mask-prob": pretraining["mask_prob"],
+        "--init-sd": pretraining["init_sd"],
         "--dropout": pretraining["dropout"],
         "--attention-dropout": pretraining["dropout"],
         "--optimizer": "fused_adamw",

@@ -109,10 +109,22 @@ def read_history(path):
 class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     """`masked_lm` and the study's flags."""
 
+    init_sd: float = field(default=0.02, metadata={"help": "standard deviation of fresh weights (RoBERTa: 0.02)"})
+
 
 @register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
 class ReviewMaskedLM(StudyTask, MaskedLMTask):
-    """fairseq's masked language modelling."""
+    """fairseq's masked language modelling; narrow models may start from larger weights than RoBERTa's."""
+
+    def build_model(self, cfg, from_checkpoint=False):
+        """Build the model and scale its fresh normal weights from sd 0.02 to `--init-sd`."""
+        model = super().build_model(cfg, from_checkpoint)
+        if self.cfg.init_sd != 0.02:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    if parameter.dim() == 2:
+                        parameter.mul_(self.cfg.init_sd / 0.02)
+        return model
 
 
 @dataclass

@@ -18,7 +18,12 @@ def build(folder, novels, unlabelled, training, repeats=REPEATS, valid_fraction=
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     outputs = [str(folder / name) for name in ("train.txt", "valid.txt", "manifest.json")]
     main(
-        paths, str(folder / "unlabelled"), str(folder / "training"), *outputs, repeats=repeats, valid_fraction=valid_fraction
+        paths,
+        str(folder / "unlabelled"),
+        str(folder / "training"),
+        *outputs,
+        repeats=repeats,
+        valid_fraction=valid_fraction,
     )
     return read_lines(outputs[0]), read_lines(outputs[1]), read_json(outputs[2])
 

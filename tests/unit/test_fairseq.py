@@ -24,6 +24,7 @@ PRETRAINING = {
     "warmup_updates": 2,
     "weight_decay": 0.01,
     "mask_prob": 0.2,
+    "init_sd": 0.02,
     "dropout": 0.1,
     "clip_norm": 1.0,
     "precision": "float32",
@@ -115,9 +116,7 @@ def test_the_embedding_table_has_the_configured_rows(made):
 
 def test_a_vocabulary_too_large_for_the_corpus_names_its_key(made, tmp_path):
     with pytest.raises(StudyError, match="checkpoint.sentencepiece.vocab_size: 50000"):
-        train_sentencepiece.main(
-            str(made / "train.txt"), str(tmp_path / "m"), str(tmp_path / "d"), 50000, "unigram", 1
-        )
+        train_sentencepiece.main(str(made / "train.txt"), str(tmp_path / "m"), str(tmp_path / "d"), 50000, "unigram", 1)
     assert os.listdir(tmp_path) == []
 
 
