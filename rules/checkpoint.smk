@@ -76,6 +76,13 @@ if config["checkpoint"]["source"] == "pretrain":
         resources:
             mem_mb=2000,
             runtime="30m",
+        params:
+            # Where a block is one text, <s> and </s> leave it two pieces less.
+            limit=(
+                config["checkpoint"]["pretraining"]["tokens_per_sample"] - 2
+                if config["checkpoint"]["pretraining"]["sample_break_mode"] == "eos"
+                else None
+            ),
         script:
             "../scripts/binarize_corpus.py"
 

@@ -9,13 +9,21 @@ from common.pieces import encode, load_model
 from common.rule import running
 
 
-def main(train, valid, model, dictionary, destination, threads):
-    """Write the folder `destination` (train and valid, .bin and .idx, dict.txt) from two text files."""
+def main(train, valid, model, dictionary, destination, limit, threads):
+    """Write the folder `destination` (train and valid, .bin and .idx, dict.txt) from two text files.
+
+    Args:
+        train, valid: text files, a text a line.
+        model, dictionary: `sentencepiece.bpe.model` and `dict.txt`.
+        destination: folder to write.
+        limit: most pieces of a text, where a text is a block (fairseq would drop the longer ones); None: all.
+        threads: processes.
+    """
     with tempfile.TemporaryDirectory() as folder, atomic_path(destination) as temporary:
         pieces = {}
         for split, path in (("train", train), ("valid", valid)):
             pieces[split] = os.path.join(folder, split)
-            write_lines(pieces[split], encode(load_model(model), read_lines(path)))
+            write_lines(pieces[split], encode(load_model(model), read_lines(path), limit))
         os.makedirs(temporary)
         binarize(pieces, dictionary, temporary, workers=threads)
 
@@ -28,5 +36,6 @@ if __name__ == "__main__":
             snakemake.input.model,  # noqa: F821
             snakemake.input.dictionary,  # noqa: F821
             snakemake.output.folder,  # noqa: F821
+            snakemake.params.limit,  # noqa: F821
             snakemake.threads,  # noqa: F821
         )

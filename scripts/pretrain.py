@@ -34,7 +34,7 @@ def training_arguments(data, state, architecture, pretraining, precision):
         "--encoder-attention-heads": architecture["heads"],
         "--max-positions": architecture["max_positions"],
         "--tokens-per-sample": pretraining["tokens_per_sample"],
-        "--sample-break-mode": "none",
+        "--sample-break-mode": pretraining["sample_break_mode"],
         "--mask-prob": pretraining["mask_prob"],
         "--init-sd": pretraining["init_sd"],
         "--dropout": pretraining["dropout"],

@@ -48,16 +48,17 @@ def write_study(path, changes=None, base=None):
     return str(path)
 
 
-def snakemake(folder, *arguments, study=None, cores=2, timeout=900):
+def snakemake(folder, *arguments, study=None, cores=2, timeout=1500):
     """Run the workflow in a working folder.
 
     Returns:
         subprocess.CompletedProcess: with `output`, stdout and stderr together.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", os.path.join(ROOT, "Snakefile")]
-    command += ["--directory", str(folder), "--cores", str(cores), "--workflow-profile", "none"]
     if study:
         command += ["--configfile", str(study)]
+    # After it: `--configfile` takes every bare word that follows.
+    command += ["--directory", str(folder), "--cores", str(cores), "--workflow-profile", "none"]
     done = subprocess.run(
         [*command, *map(str, arguments)],
         stdout=subprocess.PIPE,

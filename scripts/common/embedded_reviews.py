@@ -1,17 +1,18 @@
 """Synthetic French book reviews: a seeded generator, so that the study runs without any download.
 
 No human wrote these reviews and no book in them exists. A grammar of opinions (plain, doubled, negated, conceded,
-compared, reported) is filled from a polarity vocabulary of about nine hundred expressions with Zipf-like
-frequencies, beside neutral sentences on the plot and the purchase. Three properties make the task behave as real reviews do:
+compared, reported ...) is filled from a polarity vocabulary of several hundred expressions in twelve semantic fields, with
+Zipf-like frequencies, beside neutral sentences on the plot and the purchase. What makes the task behave as real reviews do:
 
 * a few hundred labelled reviews show only part of the polarity vocabulary, so words alone do not carry far;
-* expressions of one polarity keep company within a review, so masked-language modelling of unlabelled reviews can
-  sort them without any label;
+* expressions keep company with others of their field and polarity, and follow the same adverbs ("hélas", "joliment",
+  "trop"), so masked-language modelling of unlabelled reviews sorts them without any label;
+* those adverbs are about as frequent with either verdict, because what a reader concedes he underlines;
 * reviews are mixed: sentences go against the verdict, praise is negated, faults are conceded, and a few reviews say
   nothing of the verdict at all, so that no reader reaches 100 %.
 
 Only the standard library is used, and of the generator only `Random.random`, whose sequence Python guarantees for a
-seed, and divisions: the text is the same on every machine and with every Python since 3.11.
+seed, and exactly rounded arithmetic: the text is the same on every machine and with every Python since 3.11.
 """
 
 import bisect
@@ -30,14 +31,32 @@ FAITHFULNESS = 0.95
 # How often an expression has a telling adverb ("joliment", "trop") in front, when it sides with the verdict and when not.
 # What a reader concedes he underlines: the adverbs are about as frequent in both kinds of reviews, so they show which
 # words belong together without showing the verdict.
-FRAMING_OWN, FRAMING_OTHER = 0.2, 0.9
+FRAMING_OWN, FRAMING_OTHER = 0.16, 0.95
+
+# Forms of opinion (methods of `_Review`) and their weights.
+FORMS = {
+    "noted": 2.4,
+    "epithets": 2.6,
+    "doubled": 3.2,
+    "plain": 1.4,
+    "negated": 0.8,
+    "conceded": 1.8,
+    "compared": 0.3,
+    "moved": 1.2,
+    "named": 0.8,
+    "listed": 1.0,
+    "authored": 0.15,
+    "felt": 0.5,
+    "read": 0.25,
+    "reported": 0.3,
+}
 
 # --- The polarity vocabulary -----------------------------------------------------------------------------------------
 # Each semantic field: its polarity, the aspects of a book that it suits, and its expressions, the commonest first.
 # In adjectives `*` follows the word of a phrase that agrees (phrases without it are invariable), `!` marks what admits no
-# degree ("plus ... que"), and irregular words give their four forms m.s./f.s./m.p./f.p. In verbs `*` follows a participle
-# that agrees with the reader: "m'a touché", "m'a touchée".
-# Verbs complete "ce livre m'a ...", nouns "c'est ...", qualities "on y trouve ...", and crowd "on ...".
+# degree ("plus ... que"), and irregular words give both forms (masculine/feminine). In verbs `*` follows a participle that
+# agrees with the reader: "m'a touché", "m'a touchée".
+# Verbs complete "ce livre m'a ...", nouns "c'est ...", qualities "au menu : ..." (without the article), and crowd "on ...".
 FIELDS = {
     "emotion": {
         "polarity": POSITIVE,
@@ -85,7 +104,7 @@ FIELDS = {
         "suits": "prose looks",
         "adjective": """poétique, élégant, magnifique!, superbe!, raffiné, sublime!, soigné, splendide!, harmonieux, envoûtant,
             somptueux, ciselé!, gracieux, onirique, féerique, imagé, musical, chatoyant, éblouissant!, ravissant,
-            velouté, épuré, coloré, cristallin, enchanteur/enchanteresse/enchanteurs/enchanteresses, de toute
+            velouté, épuré, coloré, cristallin, enchanteur/enchanteresse, de toute
             beauté!""",
         "verb": """charmé*, séduit*, ébloui*, enchanté*, fasciné*, envoûté*, émerveillé*, transporté*, ensorcelé*,
             subjugué*, fait rêver""",
@@ -98,8 +117,8 @@ FIELDS = {
         "polarity": POSITIVE,
         "suits": "facts",
         "adjective": """clair, utile, précis, passionnant, instructif, intelligent, pertinent,
-            complet/complète/complets/complètes, rigoureux, enrichissant, pédagogique, stimulant, éclairant,
-            accessible, fouillé!, fiable, brillant, concret/concrète/concrets/concrètes, judicieux, convaincant,
+            complet/complète, rigoureux, enrichissant, pédagogique, stimulant, éclairant,
+            accessible, fouillé!, fiable, brillant, concret/concrète, judicieux, convaincant,
             nuancé, érudit, argumenté!, limpide, bien documenté*!""",
         "verb": """convaincu*, passionné*, éclairé*, enrichi*, inspiré*, ouvert les yeux, instruit*, donné à réfléchir,
             stimulé*, guidé*""",
@@ -127,7 +146,7 @@ FIELDS = {
         "suits": "plot prose facts",
         "adjective": """ennuyeux, lent, soporifique, interminable!, lassant, monotone, fade, répétitif, assommant, fastidieux,
             morne, insipide, plat, pénible, poussif, barbant, languissant, endormant, rébarbatif,
-            mou/molle/mous/molles, étiré!, laborieux, terne, à rallonge!, plein* de longueurs!, sans rythme!""",
+            mou/molle, étiré!, laborieux, terne, à rallonge!, plein* de longueurs!, sans rythme!""",
         "verb": """ennuyé*, lassé*, endormi*, fatigué*, assommé*, fait bâiller, découragé*, barbé*, usé*, éreinté*, rasé*""",
         "noun": """un somnifère, un pensum, une corvée, un supplice, un long tunnel, une purge""",
         "quality": """des longueurs, de l'ennui, des redites, du remplissage, du bavardage, des répétitions, du délayage, des
@@ -150,9 +169,9 @@ FIELDS = {
     "cliche": {
         "polarity": NEGATIVE,
         "suits": "people plot",
-        "adjective": """caricatural, prévisible, stéréotypé, banal/banale/banals/banales, convenu!, artificiel, simpliste,
-            mièvre, niais, invraisemblable, superficiel, téléphoné!, creux/creuse/creux/creuses, incohérent,
-            décousu, manichéen, éculé!, puéril, bancal/bancale/bancals/bancales, factice, larmoyant, sirupeux,
+        "adjective": """caricatural, prévisible, stéréotypé, banal/banale, convenu!, artificiel, simpliste,
+            mièvre, niais, invraisemblable, superficiel, téléphoné!, creux/creuse, incohérent,
+            décousu, manichéen, éculé!, puéril, bancal/bancale, factice, larmoyant, sirupeux,
             réchauffé!, cousu* de fil blanc!, tiré* par les cheveux!, sans surprise!""",
         "verb": """laissé* de marbre, fait soupirer, laissé* sceptique, laissé* indifférent*, laissé* froid*, laissé*
             perplexe, semblé forcé, fait pouffer de pitié""",
@@ -165,8 +184,8 @@ FIELDS = {
     "uselessness": {
         "polarity": NEGATIVE,
         "suits": "facts",
-        "adjective": """inutile, vague, sommaire, incomplet/incomplète/incomplets/incomplètes, daté!, dépassé!, bâclé!, obscur,
-            redondant, imprécis, discutable, douteux, trompeur/trompeuse/trompeurs/trompeuses, partial, lacunaire,
+        "adjective": """inutile, vague, sommaire, incomplet/incomplète, daté!, dépassé!, bâclé!, obscur,
+            redondant, imprécis, discutable, douteux, trompeur/trompeuse, partial, lacunaire,
             abstrait, désordonné, superflu, brumeux, contestable, orienté!, nébuleux, mal organisé*!, truffé*
             d'erreurs!, sans rigueur!""",
         "verb": """frustré*, laissé* sur ma faim, trompé*, induit* en erreur, refroidi*, dérouté*, fait perdre mon temps,
@@ -179,10 +198,10 @@ FIELDS = {
     "irritation": {
         "polarity": NEGATIVE,
         "suits": "people prose",
-        "adjective": """agaçant, irritant, prétentieux, vulgaire, insupportable!, racoleur/racoleuse/racoleurs/racoleuses,
+        "adjective": """agaçant, irritant, prétentieux, vulgaire, insupportable!, racoleur/racoleuse,
             antipathique, grossier, exaspérant, odieux!, horripilant, détestable!, ridicule, arrogant, complaisant,
             malsain, cynique, geignard, méprisant, sordide, nombriliste, déplaisant, criard,
-            tapageur/tapageuse/tapageurs/tapageuses, de mauvais goût!""",
+            tapageur/tapageuse, de mauvais goût!""",
         "verb": """agacé*, énervé*, irrité*, exaspéré*, choqué*, horripilé*, tapé sur les nerfs, mis* mal à l'aise,
             hérissé*, dégoûté*, révolté*""",
         "noun": """une insulte au lecteur, une provocation, une plaie, une épreuve, un étalage, un caprice""",
@@ -193,7 +212,7 @@ FIELDS = {
     "failure": {
         "polarity": NEGATIVE,
         "suits": "people prose plot facts looks",
-        "adjective": """décevant, mauvais/mauvaise/mauvais/mauvaises!, médiocre, raté!, nul/nulle/nuls/nulles!, pauvre, faible,
+        "adjective": """décevant, mauvais/mauvaise!, médiocre, raté!, nul/nulle!, pauvre, faible,
             navrant, affligeant, pitoyable!, lamentable!, consternant, déplorable!, désolant, catastrophique!,
             épouvantable!, minable!, désastreux!, inabouti!, calamiteux!, exécrable!, quelconque!, affreux!,
             surfait!, sans intérêt!, en dessous de tout!""",
@@ -235,22 +254,17 @@ PHRASES = {
         """tourne autour du pot, tire à la ligne, se répète sans cesse, se regarde écrire, bâcle la fin, passe à côté du sujet,
         n'a rien à dire, prend le lecteur de haut, recycle ses vieilles idées, s'écoute parler, rate son sujet, radote""",
     ),
-    # Opens a sentence
-    "opener": (
-        """heureusement, par bonheur, cerise sur le gâteau, bonne surprise""",
-        """malheureusement, hélas, par malheur, pire encore""",
-    ),
 }
 
 # --- The neutral vocabulary ------------------------------------------------------------------------------------------
 
-# Aspects of a book: article, noun, gender and number; by the class of adjectives that suits them.
+# Aspects of a book: article, noun and gender; by the class of adjectives that suits them.
 ASPECTS = {
-    "people": "le héros ms, l'héroïne fs, le narrateur ms, la famille fs",
-    "prose": "le style ms, l'écriture fs, la langue fs, le ton ms, la prose fs, le texte ms",
-    "plot": "l'intrigue fs, l'histoire fs, la fin fs, le récit ms, le scénario ms, le dénouement ms",
-    "facts": "le propos ms, l'analyse fs, le contenu ms, la méthode fs, le plan ms, la synthèse fs",
-    "looks": "le dessin ms, la maquette fs, la couverture fs, le graphisme ms",
+    "people": "le héros m, l'héroïne f, le narrateur m, la famille f",
+    "prose": "le style m, l'écriture f, la langue f, le ton m, la prose f, le texte m",
+    "plot": "l'intrigue f, l'histoire f, la fin f, le récit m, le scénario m, le dénouement m",
+    "facts": "le propos m, l'analyse f, le contenu m, la méthode f, le plan m, la synthèse f",
+    "looks": "le dessin m, la maquette f, la couverture f, le graphisme m",
 }
 # Genres: demonstrative, noun, gender; what readers comment on.
 GENRES = (
@@ -298,14 +312,30 @@ OTHERS = (
     """mon mari, ma femme, ma fille, mon fils, ma sœur, mon libraire, ma voisine, mon père, la critique, la presse"""
 )
 EARLIER = """le précédent, le premier tome, le tome deux, son dernier livre, les autres livres de la série, l'édition d'origine"""
-INTENSIFIERS = """vraiment, franchement, tout simplement, réellement, décidément, particulièrement, souvent, toujours"""
-
 # Adverbs that tell the polarity of what follows: before anything, and before adjectives that admit a degree.
 FRAMES = {
     POSITIVE: (("heureusement",), ("joliment", "merveilleusement", "délicieusement")),
     NEGATIVE: (("hélas", "malheureusement"), ("trop", "trop", "terriblement")),
 }
 NEGATIONS = ("pas", "pas vraiment", "pas du tout", "jamais")
+
+# Third person plural of the verbs of EVENTS.
+PLURALS = {
+    "découvre": "découvrent",
+    "part": "partent",
+    "revient": "reviennent",
+    "enquête": "enquêtent",
+    "hérite": "héritent",
+    "traverse": "traversent",
+    "change": "changent",
+    "retrouve": "retrouvent",
+    "quitte": "quittent",
+    "reçoit": "reçoivent",
+    "cherche": "cherchent",
+    "embarque": "embarquent",
+    "apprend": "apprennent",
+    "croise": "croisent",
+}
 
 VOWELS = "aàâeéèêëiîïoôœuûyh"
 
@@ -316,37 +346,27 @@ def _items(text):
 
 
 def _forms(word):
-    """Return the four forms (m.s., f.s., m.p., f.p.) of an adjective by the regular rules of French.
+    """Return an adjective's masculine and feminine by the regular rules of French.
 
-    Only the endings that occur in the lists are provided for; words outside the rules list their forms.
+    Only the endings that occur in the lists are provided for; words outside the rules list both forms.
     """
     if "/" in word:
         return tuple(word.split("/"))
     if word.endswith("e"):
-        feminine = word
-    elif word.endswith("eux"):
-        feminine = word[:-1] + "se"
-    elif word.endswith("f"):
-        feminine = word[:-1] + "ve"
-    elif word.endswith("el"):
-        feminine = word + "le"
-    elif word.endswith("en"):
-        feminine = word + "ne"
-    elif word.endswith("er"):
-        feminine = word[:-2] + "ère"
-    else:
-        feminine = word + "e"
-    if word.endswith(("s", "x")):
-        plural = word
-    elif word.endswith("al"):
-        plural = word[:-1] + "ux"
-    else:
-        plural = word + "s"
-    return word, feminine, plural, feminine + "s"
+        return word, word
+    if word.endswith("eux"):
+        return word, word[:-1] + "se"
+    if word.endswith("f"):
+        return word, word[:-1] + "ve"
+    if word.endswith(("el", "en")):
+        return word, word + word[-1] + "e"
+    if word.endswith("er"):
+        return word, word[:-2] + "ère"
+    return word, word + "e"
 
 
 class _Adjective:
-    """An adjective or adjectival phrase: `forms` by gender and number, and whether it admits degrees."""
+    """An adjective or adjectival phrase: `forms` by gender, and whether it admits degrees."""
 
     def __init__(self, entry):
         self.gradable = not entry.endswith("!")
@@ -357,8 +377,8 @@ class _Adjective:
             forms = _forms(words[position][:-1])
             phrases = [" ".join([*words[:position], form, *words[position + 1 :]]) for form in forms]
         else:
-            phrases = [entry] * 4 if " " in entry else _forms(entry)
-        self.forms = dict(zip(("ms", "fs", "mp", "fp"), phrases, strict=True))
+            phrases = (entry, entry) if " " in entry else _forms(entry)
+        self.forms = dict(zip("mf", phrases, strict=True))
 
 
 class _Zipf:
@@ -376,11 +396,10 @@ class _Zipf:
 
 
 def _aspect(entry):
-    """Return (definite phrase, indefinite phrase, agreement, plural?) of an aspect such as `l'intrigue fs`."""
-    definite, agreement = entry.rsplit(" ", 1)
+    """Return (definite phrase, indefinite phrase, noun, gender) of an aspect such as `l'intrigue f`."""
+    definite, gender = entry.rsplit(" ", 1)
     noun = definite[2:] if definite.startswith("l'") else definite.split(" ", 1)[1]
-    indefinite = {"ms": "un ", "fs": "une ", "mp": "des ", "fp": "des "}[agreement] + noun
-    return definite, indefinite, agreement, agreement[1] == "p"
+    return definite, ("un " if gender == "m" else "une ") + noun, noun, gender
 
 
 class _Field:
@@ -424,19 +443,27 @@ class _Vocabulary:
             "remarks": _items(REMARKS),
             "others": _items(OTHERS),
             "earlier": _items(EARLIER),
-            "intensifiers": _items(INTENSIFIERS),
             "title_heads": _items(TITLES[0]),
             "title_tails": _items(TITLES[1]),
         }
 
 
 def _of(phrase):
-    """Return `phrase` after the preposition "de": "du style", "des dialogues", "d'humour"."""
+    """Return `phrase` after the preposition "de": "du jardinage", "de la cuisine", "d'Anna Morel"."""
     if phrase.startswith("le "):
         return "du " + phrase[3:]
     if phrase.startswith("les "):
         return "des " + phrase[4:]
     return ("d'" if phrase[0].lower() in VOWELS else "de ") + phrase
+
+
+def _to(phrase):
+    """Return `phrase` after the preposition "à": "au jardinage", "aux oiseaux", "à la cuisine"."""
+    if phrase.startswith("le "):
+        return "au " + phrase[3:]
+    if phrase.startswith("les "):
+        return "aux " + phrase[4:]
+    return "à " + phrase
 
 
 def _bare(quality):
@@ -447,15 +474,14 @@ def _bare(quality):
     return quality
 
 
-def _be(plural):
-    return "sont" if plural else "est"
-
-
 class _Review:
     """One review being written: the generator, the book, the reader, and the opinions said so far.
 
     Attributes:
-        slots: list of (expression, its own polarity, the polarity meant): the two differ under negation and concession.
+        slots: list of (expression, its own polarity, the polarity meant): the two differ under negation, and what is
+            conceded or reported means 0.
+        reasons: the field of each polarity that this reader keeps to.
+        framed: whether the sentence being written has its telling adverb.
     """
 
     def __init__(self, rng, vocabulary, label):
@@ -467,7 +493,8 @@ class _Review:
         self.book, self.gender, self.kinds = self.pick(GENRES)
         self.author = f"{self.pick(FIRST_NAMES)} {self.pick(LAST_NAMES)}"
         self.said = set()
-        # What this reader praises and what he blames: real reviews have their reasons, too.
+        self.framed = False
+        # What this reader praises and what he blames: a real review has its reasons, too.
         self.reasons = {polarity: self.field(polarity) for polarity in (POSITIVE, NEGATIVE)}
         draw = rng.random()
         for self.decision, share in DECISION:
@@ -522,22 +549,30 @@ class _Review:
         self.slots.append((text, field.polarity, meant))
         return text
 
-    def adjective(self, field, agreement, meant, gradable=False, framed=True):
+    def adjective(self, field, gender, meant, gradable=False, framed=True):
         """Draw an adjective of a field and agree it; it may have a telling adverb in front."""
         entry = self.fresh(field.words["adjective"], lambda adjective: adjective.gradable or not gradable)
-        text = entry.forms[agreement]
+        text = entry.forms[gender]
         self.slots.append((text, field.polarity, meant))
-        return self.frame(field.polarity, entry.gradable) + text if framed else text
+        return self.frame(field.polarity, entry.gradable, " ", meant) + text if framed else text
 
-    def frame(self, polarity, gradable=False):
-        """Return an adverb that tells the polarity of what follows, and a space; or nothing."""
-        if not self.chance(FRAMING_OWN if polarity == self.side else FRAMING_OTHER):
+    def frame(self, polarity, gradable, link, meant):
+        """Return an adverb that tells the polarity of what follows, and `link`; or nothing. At most one a sentence."""
+        if self.framed or not self.chance(FRAMING_OWN if polarity == self.side else FRAMING_OTHER):
             return ""
         general, before_degrees = FRAMES[polarity]
-        return self.pick(before_degrees if gradable and self.chance(0.6) else general) + " "
+        if meant == 0 and polarity == POSITIVE:
+            # Nobody is glad of what he takes back.
+            general = ()
+        if gradable and (not general or self.chance(0.6)):
+            general = before_degrees
+        if not general:
+            return ""
+        self.framed = True
+        return self.pick(general) + link
 
     def aspect(self, field):
-        """Draw (definite, indefinite, agreement, plural?) of an aspect that suits the field, not yet discussed."""
+        """Draw (definite, indefinite, noun, gender) of an aspect that suits the field, not yet discussed."""
         kinds = [kind for kind in self.kinds if kind in field.suits]
         for _ in range(8):
             aspect = self.pick(self.vocabulary.aspects[self.pick(kinds)])
@@ -550,30 +585,23 @@ class _Review:
         """The book: by its genre or plainly."""
         return self.book if self.chance(0.5) else "ce livre"
 
-    def degree(self):
-        return self.neutral("intensifiers") + " " if self.chance(0.3) else ""
-
     # -- neutral sentences --
 
     def introduction(self):
         """A neutral sentence on the plot or the subject."""
         if not FICTION & set(self.kinds):
-            return (
-                self.pick(
-                    (
-                        f"{self.book} {_of(self.author)} traite de {self.neutral('subjects')}",
-                        f"{self.author} consacre {self.book} à {self.neutral('subjects')}",
-                        f"{self.book} porte sur {self.neutral('subjects')}",
-                    )
+            subject = self.neutral("subjects")
+            return self.pick(
+                (
+                    f"{self.book} {_of(self.author)} traite {_of(subject)}",
+                    f"{self.author} consacre {self.book} {_to(subject)}",
+                    f"{self.book} porte sur {subject}",
                 )
-                .replace("de le ", "du ")
-                .replace("de les ", "des ")
-                .replace("à le ", "au ")
-                .replace("à les ", "aux ")
             )
         who, event = self.neutral("people"), self.neutral("events")
         if who.startswith(("deux", "trois")):
-            event = _plural_event(event)
+            verb, rest = event.split(" ", 1)
+            event = f"{PLURALS[verb]} {rest}"
         setting = self.neutral("places") if self.chance(0.5) else self.neutral("times")
         return self.pick(
             (
@@ -598,83 +626,71 @@ class _Review:
         """Aspects in the manner of notes: "style limpide, prose vive, ton juste"."""
         field, notes = self.reason(meant), []
         for _ in range(3):
-            _, indefinite, agreement, _ = self.aspect(field)
-            notes.append(f"{indefinite.split(' ', 1)[1]} {self.adjective(field, agreement, meant)}")
+            _, _, noun, gender = self.aspect(field)
+            notes.append(f"{noun} {self.adjective(field, gender, meant)}")
         return ", ".join(notes)
 
     def epithets(self, meant):
-        """Adjectives of the book alone: "drôle, tendre et vif"."""
+        """Adjectives of the book alone: "roman drôle, tendre et vif"."""
         field = self.reason(meant)
-        words = [self.adjective(field, self.gender + "s", meant) for _ in range(3)]
-        return f"{self.book.split(' ', 1)[1]} {words[0]}, {words[1]} et {words[2]}"
+        first, second, third = [self.adjective(field, self.gender, meant) for _ in range(3)]
+        return f"{self.book.split(' ', 1)[1]} {first}, {second} et {third}"
 
     def plain(self, meant):
         field = self.reason(meant)
-        definite, _, agreement, plural = self.aspect(field)
-        words = self.adjective(field, agreement, meant)
-        return self.pick((f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}"))
+        definite, _, _, gender = self.aspect(field)
+        words = self.adjective(field, gender, meant)
+        return self.pick((f"{definite} est {words}", f"j'ai trouvé {definite} {words}"))
 
     def doubled(self, meant):
         field = self.reason(meant)
-        definite, indefinite, agreement, plural = self.aspect(field)
-        words = f"{self.adjective(field, agreement, meant)} et {self.adjective(field, agreement, meant)}"
+        definite, indefinite, _, gender = self.aspect(field)
+        words = f"{self.adjective(field, gender, meant)} et {self.adjective(field, gender, meant)}"
         if self.chance(0.25):
-            definite2, _, agreement2, _ = self.aspect(field)
-            return f"{definite} {_be(plural)} {words}, {definite2} {self.adjective(field, agreement2, meant)}"
-        return self.pick(
-            (f"{definite} {_be(plural)} {words}", f"j'ai trouvé {definite} {words}", f"{indefinite} {words}")
-        )
+            other, _, _, gender = self.aspect(field)
+            return f"{definite} est {words}, {other} {self.adjective(field, gender, meant)}"
+        return self.pick((f"{definite} est {words}", f"j'ai trouvé {definite} {words}", f"{indefinite} {words}"))
 
     def negated(self, meant):
         field = self.reason(-meant)
-        definite, _, agreement, plural = self.aspect(field)
+        definite, _, _, gender = self.aspect(field)
         if self.chance(0.35):
-            masculine = self.adjective(field, "ms", meant, gradable=True, framed=False)
-            return f"{definite} {'nont' if plural else 'na'} rien {_of(masculine)}".replace(" na ", " n'a ").replace(
-                " nont ", " n'ont "
-            )
-        words = self.adjective(field, agreement, meant, framed=False)
-        return f"{definite} {'ne sont' if plural else 'nest'} {self.pick(NEGATIONS)} {words}".replace(
-            " nest ", " n'est "
-        )
+            return f"{definite} n'a rien {_of(self.adjective(field, 'm', meant, gradable=True, framed=False))}"
+        return f"{definite} n'est {self.pick(NEGATIONS)} {self.adjective(field, gender, meant, framed=False)}"
 
     def conceded(self, meant):
         field = self.reason(-meant)
         if self.chance(0.5):
-            agreement = self.gender + "s"
-            words = self.adjective(field, agreement, 0)
+            yielded = self.adjective(field, self.gender, 0)
             field = self.reason(meant)
-            return f"certes {words}, mais {self.adjective(field, agreement, meant)} et {self.adjective(field, agreement, meant)}"
-        definite, indefinite, agreement, plural = self.aspect(field)
-        words = self.adjective(field, agreement, 0)
-        yielded = self.pick((f"malgré {indefinite} {words},", f"{definite} {_be(plural)} {words}, mais"))
+            kept = f"{self.adjective(field, self.gender, meant)} et {self.adjective(field, self.gender, meant)}"
+            return f"certes {yielded}, mais {kept}"
+        definite, indefinite, _, gender = self.aspect(field)
+        words = self.adjective(field, gender, 0)
+        yielded = self.pick((f"malgré {indefinite} {words},", f"{definite} est {words}, mais"))
         field = self.reason(meant)
-        definite, _, agreement, plural = self.aspect(field)
-        return f"{yielded} {definite} {_be(plural)} {self.adjective(field, agreement, meant)}"
+        definite, _, _, gender = self.aspect(field)
+        return f"{yielded} {definite} est {self.adjective(field, gender, meant)}"
 
     def compared(self, meant):
         inverted = self.chance(0.4)
         field = self.reason(-meant if inverted else meant)
-        definite, _, agreement, plural = self.aspect(field)
-        words = self.adjective(field, agreement, meant, gradable=True, framed=False)
-        return f"{definite} {_be(plural)} {'moins' if inverted else 'plus'} {words} que dans {self.neutral('earlier')}"
+        definite, _, _, gender = self.aspect(field)
+        words = self.adjective(field, gender, meant, gradable=True, framed=False)
+        return f"{definite} est {'moins' if inverted else 'plus'} {words} que dans {self.neutral('earlier')}"
 
     def moved(self, meant):
         field = self.reason(meant)
-        verbs = self.frame(field.polarity) + self.word("verb", field, meant)
+        subject = self.aspect(field)[0] if self.chance(0.5) else self.this()
+        verbs = self.frame(meant, False, " ", meant) + self.word("verb", field, meant)
         if self.chance(0.4):
             verbs += f" et {self.word('verb', field, meant)}"
-        if self.chance(0.5):
-            definite, _, _, plural = self.aspect(field)
-            return f"{definite} {'mont' if plural else 'ma'} {verbs}".replace(" mont ", " m'ont ").replace(
-                " ma ", " m'a "
-            )
-        return f"{self.this()} m'a {verbs}"
+        return f"{subject} m'a {verbs}"
 
     def named(self, meant):
         if self.chance(0.2):
             return f"ce n'est pas {self.word('noun', self.reason(-meant), meant)}"
-        noun = self.frame(meant) + self.word("noun", self.reason(meant), meant)
+        noun = self.frame(meant, False, " ", meant) + self.word("noun", self.reason(meant), meant)
         return self.pick(
             (f"c'est {noun}", f"pour moi, c'est {noun}", f"bref, c'est {noun}", f"{self.this()} est {noun}")
         )
@@ -682,27 +698,28 @@ class _Review:
     def listed(self, meant):
         inverted = self.chance(0.15)
         field = self.reason(-meant if inverted else meant)
-        words = [_bare(self.word("quality", field, meant)) for _ in range(3 - inverted)]
+        words = [_bare(self.word("quality", field, meant)) for _ in range(2 if inverted else 3)]
         if inverted:
             return f"ni {words[0]} ni {words[1]}"
-        return f"{self.frame(meant)}{self.pick(('au menu', 'bilan'))} : {words[0]}, {words[1]} et {words[2]}"
+        head = self.frame(meant, False, ", ", meant) + self.pick(("au menu", "bilan"))
+        return f"{head} : {words[0]}, {words[1]} et {words[2]}"
+
+    def felt(self, meant):
+        field = self.reason(meant)
+        first, second = self.word("crowd", field, meant), self.word("crowd", field, meant)
+        return f"{self.frame(meant, False, ', ', meant)}on {first}, on {second}"
 
     def authored(self, meant):
         author = self.author if self.chance(0.4) else "l'auteur"
         return f"{author} {self.phrase('author', meant)}"
-
-    def felt(self, meant):
-        field = self.reason(meant)
-        return self.frame(meant) + ", ".join(f"on {self.word('crowd', field, meant)}" for _ in range(2))
 
     def read(self, meant):
         return self.phrase("reader", meant).replace("{X}", self.this())
 
     def reported(self, meant):
         """What somebody else thought, against what the reader thinks."""
-        agreement = self.gender + "s"
-        theirs = self.adjective(self.reason(-meant), agreement, 0)
-        mine = self.adjective(self.reason(meant), agreement, meant)
+        theirs = self.adjective(self.reason(-meant), self.gender, 0)
+        mine = self.adjective(self.reason(meant), self.gender, meant)
         pronoun = "la" if self.gender == "f" else "le"
         return f"{self.neutral('others')} {pronoun} disait {theirs}, je l'ai trouvé{'e' if self.gender == 'f' else ''} {mine}"
 
@@ -731,11 +748,10 @@ class _Review:
 
     def form(self):
         """Draw the form of an opinion."""
-        draw = self.rng.random() * sum(weight for _, weight in FORMS)
-        for name, weight in FORMS:
-            draw -= weight
-            if draw < 0:
-                break
+        cumulative = list(itertools.accumulate(FORMS.values()))
+        draw = self.rng.random() * cumulative[-1]
+        name = list(FORMS)[bisect.bisect_right(cumulative, draw, hi=len(FORMS) - 1)]
+        self.framed = False
         return getattr(self, name)
 
     def punctuated(self, sentence):
@@ -744,50 +760,8 @@ class _Review:
         return sentence[0].upper() + sentence[1:] + mark
 
 
-# Forms of opinion and their weights.
-FORMS = (
-    ("noted", 2.4),
-    ("epithets", 2.6),
-    ("doubled", 3.2),
-    ("plain", 1.4),
-    ("negated", 0.8),
-    ("conceded", 1.8),
-    ("compared", 0.3),
-    ("moved", 1.2),
-    ("named", 0.8),
-    ("listed", 1.0),
-    ("authored", 0.15),
-    ("felt", 0.5),
-    ("read", 0.25),
-    ("reported", 0.3),
-)
-
-_PLURAL_VERBS = {
-    "découvre": "découvrent",
-    "part": "partent",
-    "revient": "reviennent",
-    "enquête": "enquêtent",
-    "hérite": "héritent",
-    "traverse": "traversent",
-    "change": "changent",
-    "retrouve": "retrouvent",
-    "quitte": "quittent",
-    "reçoit": "reçoivent",
-    "cherche": "cherchent",
-    "embarque": "embarquent",
-    "apprend": "apprennent",
-    "croise": "croisent",
-}
-
-
-def _plural_event(event):
-    """Put the verb of an event into the plural."""
-    verb, rest = event.split(" ", 1)
-    return f"{_PLURAL_VERBS[verb]} {rest}"
-
-
 def polarity_lexicon():
-    """Return {surface form in lower case: +1 or -1} of the polarity vocabulary, in every gender and number.
+    """Return {surface form in lower case: +1 or -1} of the polarity vocabulary, in both genders.
 
     For tests and for an oracle: no model of the study sees it. A form of both polarities is left out.
     """

@@ -42,7 +42,7 @@ def export_weights(state_path, destination):
     bare = {
         "args": None,
         "cfg": {"model": {"_name": "roberta_small", **sizes}},
-        "model": {name: tensor.clone() for name, tensor in state["model"].items()},
+        "model": untangled(state["model"]),
         "optimizer_history": [{"criterion_name": "", "optimizer_name": "", "lr_scheduler_state": {}, "num_updates": 0}],
         "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
         "task_state": {},
@@ -50,6 +50,12 @@ def export_weights(state_path, destination):
     }
     with atomic_path(destination) as temporary:
         torch.save(bare, temporary)
+
+
+def untangled(model):
+    """Return copies of tensors, of which two names of one (tied weights) stay one: the file holds it once."""
+    copies = {}
+    return {name: copies.setdefault((t.data_ptr(), tuple(t.shape)), t.clone()) for name, t in model.items()}
 
 
 def _describes_model(key, value):

@@ -128,7 +128,7 @@ def learned(study):
             "Simple models on the same splits, test accuracy with its exact interval",
             {
                 "baseline": ("Model", as_text),
-                "features": ("Features", as_integer),
+                "features": ("Features", as_text),
                 "valid_accuracy": ("Validation (%)", as_percent),
                 "test_accuracy": ("Test (%)", as_percent),
                 "interval_low": ("from", as_percent),

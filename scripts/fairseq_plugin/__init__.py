@@ -6,7 +6,14 @@
   bfloat16 autocast while training, the study's batch plan, and an exact history file.
 """
 
+import types
+
+import numpy
+
 from common.checkpoints import allow_fairseq_classes
 from fairseq_plugin import architecture, optimizer, tasks  # noqa: F401 - registration
 
 allow_fairseq_classes()
+# fairseq 0.12 names this alias of NumPy 1 in `--sample-break-mode eos`; NumPy 2 has dropped it.
+if not hasattr(numpy, "compat"):
+    numpy.compat = types.SimpleNamespace(long=numpy.int64)

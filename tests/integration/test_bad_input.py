@@ -14,7 +14,8 @@ import servers
 import studies
 from common.embedded_reviews import generate
 
-pytestmark = pytest.mark.integration
+# The tiny study counts as set-up of the first test that needs it.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 SPLITS = ("train", "valid", "test")
 FAIRSEQ_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
@@ -50,7 +51,7 @@ def by_class(rows):
 def run_wrongly(folder, changes, words, *targets, base=None):
     """Run a study that must fail with one message that holds all `words`; return the whole output."""
     study = studies.write_study(folder / "study.yaml", changes, base=base)
-    done = studies.snakemake(folder, *targets, study=study, cores=1, timeout=300)
+    done = studies.snakemake(folder, *targets, study=study, cores=1, timeout=900)
     assert done.returncode != 0, done.output
     for word in words:
         assert word in done.output, f"{word!r} is not in:\n{done.output}"

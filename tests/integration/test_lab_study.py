@@ -14,7 +14,8 @@ from common.embedded_reviews import generate
 from common.files import sha256
 from common.reviews import normalise
 
-pytestmark = pytest.mark.integration
+# The tiny study counts as set-up of the first test that needs it.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 FAIRSEQ_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
 ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]

@@ -11,7 +11,8 @@ import pytest
 import studies
 from common.files import sha256
 
-pytestmark = pytest.mark.integration
+# The tiny study counts as set-up of the first test that needs it.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
 # What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which

@@ -25,6 +25,7 @@ PRETRAINING = {
     "weight_decay": 0.01,
     "mask_prob": 0.2,
     "init_sd": 0.02,
+    "sample_break_mode": "eos",
     "dropout": 0.1,
     "clip_norm": 1.0,
     "precision": "float32",
@@ -88,7 +89,7 @@ def made(tmp_path_factory):
         folder,
         f"""
 import binarize_corpus, binarize_reviews, pretrain
-binarize_corpus.main("train.txt", "valid.txt", "spm.model", "dict.txt", "corpus", 1)
+binarize_corpus.main("train.txt", "valid.txt", "spm.model", "dict.txt", "corpus", 30, 1)
 for part, splits in {parts!r}.items():
     binarize_reviews.main(
         {{s: s + ".review" for s in splits}}, {{s: s + ".label" for s in splits}}, "spm.model", "dict.txt",

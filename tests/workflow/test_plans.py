@@ -8,6 +8,8 @@ import yaml
 import studies
 from studies import plan
 
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
+
 STUDIES = {"embedded": None, "open": "studies/open.yaml", "lab": "studies/lab.yaml"}
 RUNS = {"finetune_fairseq": 6, "finetune_huggingface": 3, "evaluate_fairseq": 6, "evaluate_huggingface": 3}
 
