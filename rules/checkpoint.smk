@@ -111,7 +111,8 @@ if config["checkpoint"]["source"] == "pretrain":
             f"{BENCHMARKS}/pretrain.tsv"
         conda:
             "../envs/fairseq.yaml"
-        threads: 2
+        # A narrow model's products are too small to share between threads.
+        threads: 2 if ARCHITECTURE["width"] >= 256 else 1
         resources:
             gpu=GPU,
             mem_mb=3000,

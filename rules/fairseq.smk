@@ -82,7 +82,7 @@ rule finetune_fairseq:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=2000,
+        mem_mb=3500,
         runtime="4h",
     params:
         architecture=ARCHITECTURE,

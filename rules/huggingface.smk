@@ -101,7 +101,7 @@ rule finetune_huggingface:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=2000,
+        mem_mb=3500,
         runtime="4h",
     params:
         settings=framework_settings(config["sentiment"], "huggingface"),

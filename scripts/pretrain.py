@@ -41,7 +41,7 @@ def training_arguments(data, state, architecture, pretraining, precision):
         "--attention-dropout": pretraining["dropout"],
         "--optimizer": "fused_adamw",
         "--adam-betas": "(0.9, 0.98)",
-        "--adam-eps": "1e-6",
+        "--adam-eps": pretraining["eps"],
         "--weight-decay": pretraining["weight_decay"],
         "--clip-norm": pretraining["clip_norm"],
         "--lr-scheduler": "polynomial_decay",

@@ -27,7 +27,11 @@ TINY = {
             "validate_every": 6,
         },
     },
-    "sentiment": {"seeds": [1], "finetuning": {"epochs": 2, "batch_size": 8}},
+    "sentiment": {
+        "seeds": [1],
+        "finetuning": {"epochs": 2, "batch_size": 8},
+        "evaluation": {"test_curves": True},
+    },
     "qa": {"enabled": False},
 }
 
@@ -79,7 +83,8 @@ def planned(output):
         if words[:2] == ["job", "count"]:
             inside = True
         elif inside and len(words) == 2 and words[1].isdigit():
-            jobs[words[0]] = int(words[1])
+            if words[0] != "total":
+                jobs[words[0]] = int(words[1])
         elif inside and words and not set(line) <= {"-", " "}:
             inside = False
     return jobs

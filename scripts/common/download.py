@@ -262,6 +262,9 @@ def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
             f"the server did not answer in time ({timeout[0]} s to connect, {timeout[1]} s to send)"
         ) from error
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ConnectionError) as error:
+        cut = next((cause for cause in error.args if isinstance(cause, urllib3.exceptions.IncompleteRead)), None)
+        if cut is not None:
+            raise _Transient(f"truncated: {cut.partial} of {cut.partial + cut.expected} bytes arrived") from error
         raise _Transient(f"the connection failed or broke off ({_short(error)})") from error
     if length is not None and count != length:
         raise _Transient(f"truncated: {count} of {length} bytes arrived")

@@ -7,7 +7,6 @@ Zipf-like frequencies, beside neutral sentences on the plot and the purchase. Wh
 * a few hundred labelled reviews show only part of the polarity vocabulary, so words alone do not carry far;
 * expressions keep company with others of their field and polarity, and follow the same adverbs ("hélas", "joliment",
   "trop"), so masked-language modelling of unlabelled reviews sorts them without any label;
-* those adverbs are about as frequent with either verdict, because what a reader concedes he underlines;
 * reviews are mixed: sentences go against the verdict, praise is negated, faults are conceded, and a few reviews say
   nothing of the verdict at all, so that no reader reaches 100 %.
 
@@ -22,29 +21,27 @@ import random
 POSITIVE, NEGATIVE = 1, -1
 
 # Share of sentences that side with the review's label, and how often a review has it: decided, mixed, empty of opinion.
-DECISION = ((0.93, 0.8), (0.72, 0.16), (0.5, 0.04))
+DECISION = ((0.98, 0.85), (0.75, 0.12), (0.5, 0.03))
 # Frequency of the word of rank r in its list is proportional to 1 / (r + ZIPF_OFFSET): a small offset makes few words
 # very common, a large one makes all alike.
-ZIPF_OFFSET = 40
+ZIPF_OFFSET = 300
 # Share of sentences whose words come from the review's own field.
 FAITHFULNESS = 0.95
 # How often an expression has a telling adverb ("joliment", "trop") in front, when it sides with the verdict and when not.
-# What a reader concedes he underlines: the adverbs are about as frequent in both kinds of reviews, so they show which
-# words belong together without showing the verdict.
-FRAMING_OWN, FRAMING_OTHER = 0.16, 0.95
+FRAMING_OWN, FRAMING_OTHER = 0.2, 0.2
 
 # Forms of opinion (methods of `_Review`) and their weights.
 FORMS = {
-    "noted": 2.4,
+    "noted": 3.0,
     "epithets": 2.6,
     "doubled": 3.2,
     "plain": 1.4,
-    "negated": 0.8,
-    "conceded": 1.8,
+    "negated": 0.5,
+    "conceded": 0.9,
     "compared": 0.3,
     "moved": 1.2,
     "named": 0.8,
-    "listed": 1.0,
+    "listed": 2.0,
     "authored": 0.15,
     "felt": 0.5,
     "read": 0.25,

@@ -25,6 +25,7 @@ PRETRAINING = {
     "weight_decay": 0.01,
     "mask_prob": 0.2,
     "init_sd": 0.02,
+    "eps": 1e-6,
     "sample_break_mode": "eos",
     "dropout": 0.1,
     "clip_norm": 1.0,
