@@ -18,6 +18,7 @@ if config["checkpoint"]["source"] == "pretrain":
             f"{LOGS}/build_corpus.log",
         benchmark:
             f"{BENCHMARKS}/build_corpus.tsv"
+        priority: 50
         conda:
             "../envs/data.yaml"
         threads: 1
@@ -45,6 +46,7 @@ if config["checkpoint"]["source"] == "pretrain":
             f"{LOGS}/train_sentencepiece.log",
         benchmark:
             f"{BENCHMARKS}/train_sentencepiece.tsv"
+        priority: 50
         conda:
             "../envs/fairseq.yaml"
         threads: 1
@@ -70,6 +72,7 @@ if config["checkpoint"]["source"] == "pretrain":
             f"{LOGS}/binarize_corpus.log",
         benchmark:
             f"{BENCHMARKS}/binarize_corpus.tsv"
+        priority: 50
         conda:
             "../envs/fairseq.yaml"
         threads: 1
@@ -109,6 +112,7 @@ if config["checkpoint"]["source"] == "pretrain":
             f"{LOGS}/pretrain.log",
         benchmark:
             f"{BENCHMARKS}/pretrain.tsv"
+        priority: 50
         conda:
             "../envs/fairseq.yaml"
         # A narrow model's products are too small to share between threads.

@@ -135,6 +135,7 @@ rule build_splits:
         f"{LOGS}/build_splits.log",
     benchmark:
         f"{BENCHMARKS}/build_splits.tsv"
+    priority: 50
     conda:
         "../envs/data.yaml"
     threads: 1

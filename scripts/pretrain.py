@@ -62,7 +62,8 @@ def training_arguments(data, state, architecture, pretraining, precision):
         "--keep-interval-updates": 1,
         "--validate-interval": 1_000_000,
         "--save-interval": 1_000_000,
-        "--num-workers": 0,
+        # Masking is Python and slow: a process of its own prepares the next batches, the same ones.
+        "--num-workers": 1,
         "--distributed-world-size": 1,
         "--log-format": "simple",
         "--log-interval": 50,

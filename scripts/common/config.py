@@ -86,12 +86,13 @@ def _check_checkpoint(checkpoint):
             yield "checkpoint.fetch.huggingface.url must be an address; or set checkpoint.fetch.huggingface to null"
     architecture, pretraining, corpus = (checkpoint[key] for key in ("architecture", "pretraining", "corpus"))
     yield from _check_model("checkpoint", architecture, "checkpoint.pretraining", pretraining)
-    if pretraining["tokens_per_sample"] > architecture["max_positions"]:
+    made = checkpoint["source"] == "pretrain"
+    if made and pretraining["tokens_per_sample"] > architecture["max_positions"]:
         yield (
             f"checkpoint.pretraining.tokens_per_sample is {pretraining['tokens_per_sample']}, more than "
             f"checkpoint.architecture.max_positions = {architecture['max_positions']}; a block must fit the model"
         )
-    if checkpoint["source"] == "pretrain" and not (
+    if made and not (
         (corpus["files"] and corpus["files_repeat"]) or corpus["unlabelled_repeat"] or corpus["train_repeat"]
     ):
         yield (

@@ -225,6 +225,7 @@ def test_fault_is_named(changes, wanted):
         {"data.cls_archive.url": None},  # not the source of this study
         {"checkpoint.fetch.huggingface": {"url": "https://host/a.zip", "sha256": None}},
         {"checkpoint.architecture.max_positions": 128, "checkpoint.pretraining.tokens_per_sample": 128},
+        {"checkpoint.source": "fetch", "checkpoint.architecture.max_positions": 8},  # nothing is pretrained here
         {"study": "a.b-c_1"},
         {"checkpoint.corpus.files": ["https://host/folder/*"]},
         {"qa.lora.target_modules": "all-linear"},

@@ -71,7 +71,7 @@ def test_a_changed_colour_draws_again_and_trains_nothing(finished):
 
 
 def test_a_changed_rate_trains_again_and_pretrains_nothing(finished):
-    jobs = changed(finished, {"sentiment": {"finetuning": {"lr": 1.0e-3}}})
+    jobs = changed(finished, {"sentiment": {"finetuning": {"lr": 1.0e-4}}})
     assert jobs["finetune_fairseq"] == 2 and jobs["finetune_huggingface"] == 1
     assert not {"build_splits", "pretrain", "convert_checkpoint"} & jobs.keys()
 
