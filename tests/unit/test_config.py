@@ -180,7 +180,7 @@ FAULTS = {
     ),
     "rank 0 of a pattern": (
         {"qa.lora.rank_pattern": {"h.0": 0}},
-        ["qa.lora.rank_pattern.h.0 is 0", "at least 1 (rank of those modules)"],
+        ["qa.lora.rank_pattern.h.0 is 0", "at least 1 (rank of a module)"],
     ),
     "rank twice": ({"qa.lora.r": [8, 8]}, ["qa.lora.r holds 8 twice"]),
     "one rank, not a list": ({"qa.lora.r": 8}, ["qa.lora.r is 8", "a list"]),
@@ -190,7 +190,7 @@ FAULTS = {
     "pairs without an address": ({"qa.data.source": "url"}, ["qa.data.source is url", "qa.data.url must name"]),
     "pairs without a file": ({"qa.data.source": "file"}, ["qa.data.source is file", "qa.data.file must name"]),
     "base without a folder": ({"qa.base.source": "folder"}, ["qa.base.folder must be a path"]),
-    "base file that climbs": ({"qa.base.hub.files": ["a/../b"]}, ["qa.base.hub.files, entry 1", "'..'"]),
+    "base file that climbs": ({"qa.base.hub.files": ["a/../b", "c", "d"]}, ["qa.base.hub.files, entry 1"]),
     "base width that the heads cannot share": (
         {"qa.base.embedded.architecture.heads": 5, "qa.base.embedded.architecture.width": 96},
         ["qa.base.embedded.architecture.width is 96", "qa.base.embedded.architecture.heads = 5"],

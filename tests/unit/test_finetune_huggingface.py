@@ -154,7 +154,8 @@ def test_run_json_is_read_from_live_objects(finished):
     assert protocol["head"] == "dense (16, 16), tanh, projection (2, 16)"
     assert protocol["precision"] == "float32"
     assert (protocol["peak_lr"], protocol["warmup_updates"]) == (0.01, 2)
-    assert protocol["initialisation"] == {"head_dense": "normal, sd 0.02", "head_projection": "normal, sd 0.02"}
+    drawn = "uniform, sd 1/sqrt(3 in)"
+    assert protocol["initialisation"] == {"head_dense": drawn, "head_projection": drawn}
 
 
 def test_same_seed_same_run_other_seed_other_run(study, finished, tmp_path):
@@ -182,7 +183,9 @@ def test_proof_of_weights(study, finished, tmp_path):
     assert all(name.startswith("lm_head.") for name in proof["unused"])
     out = run(study, tmp_path / "random", init="random", epochs=1)
     drawn = read_json(out / "run.json")["protocol"]["initialisation"]
-    assert len(drawn) == 7 and set(drawn.values()) == {"normal, sd 0.02"}
+    assert {name: rule for name, rule in drawn.items() if not name.startswith("head")} == dict.fromkeys(
+        ("embeddings", "positions", "attention_query", "attention_output", "feed_forward"), "normal, sd 0.02"
+    )
     proof = read_json(out / "weights.json")
     moved = [name for name in encoder if name not in proof["constant"]]
     assert proof["n_different"] >= len(moved) > 0
@@ -255,7 +258,9 @@ def test_updates_equal_a_plain_loop(study, tmp_path):
             optimizer.step()
     saved = load_file(out / "checkpoints" / "epoch2" / "model.safetensors")
     for name, parameter in model.state_dict().items():
-        assert torch.allclose(parameter, saved[name], atol=1e-5), name
+        # The softmax does not see the keys' bias: its gradient is rounding, which Adam makes as large as any other.
+        if not name.endswith("key.bias"):
+            assert torch.allclose(parameter, saved[name], atol=1e-5), name
 
 
 def test_batch_plan_follows_the_epoch():

@@ -138,7 +138,7 @@ def test_the_sections_stand_in_order_and_name_their_files_and_rules(study):
     folder, _, html = study
     page_of = Structure(html)
     order = [identifier for identifier in page_of.ids if f'<section id="{identifier}"' in html]
-    assert order == ["answer", "test-accuracy", "curves", "arms", "settings", "data", "sources", "provenance"]
+    assert order == ["answer", "test-accuracy", "curves", "arms", "data", "settings", "sources", "provenance"]
     rules = set(re.findall(r"rule <code>(\w+)</code>", html))
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
     for rule in rules:
