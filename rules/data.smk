@@ -5,14 +5,10 @@ The retrieving rules share one script: a download is a download, whatever it bri
 """
 
 from common.addresses import record_path, retrievals, source_addresses
-from common.download import read_checksums
 from common.reviews import SPLITS
 
 try:
-    RETRIEVALS = retrievals(
-        config,
-        read_checksums(config["checksums"] and os.path.join(workflow.basedir, config["checksums"])),
-    )
+    RETRIEVALS = retrievals(config, PINS)
 except StudyError as error:
     raise WorkflowError(str(error))
 

@@ -59,6 +59,7 @@ rule finetune_fairseq:
             "checkpoints",
             "errors",
             "fairseq_commands",
+            "fairseq_scoring",
             "fairseq_state",
             "files",
             "roberta",

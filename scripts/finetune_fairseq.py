@@ -8,7 +8,8 @@ import time
 from common.batching import count_updates
 from common.checkpoints import load_fairseq_checkpoint
 from common.errors import StudyError
-from common.fairseq_commands import train
+from common.fairseq_commands import architecture_flags, train
+from common.fairseq_scoring import HEAD
 from common.fairseq_state import require
 from common.files import atomic_path, write_json, write_tsv
 from common.rule import running
@@ -16,7 +17,6 @@ from common.training import resolve_precision, set_threads, versions, warmup_upd
 from common.weights import describe_draw, prove_weights
 
 COLUMNS = ("epoch", "update", "split", "metric", "value")
-HEAD = "sentence_classification_head"
 
 
 def training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n_train, precision):
@@ -42,12 +42,7 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         "--init-token": 0,
         "--separator-token": 2,
         "--shorten-method": "truncate",
-        "--arch": "roberta_small",
-        "--encoder-layers": architecture["layers"],
-        "--encoder-embed-dim": architecture["width"],
-        "--encoder-ffn-embed-dim": architecture["ffn_width"],
-        "--encoder-attention-heads": architecture["heads"],
-        "--max-positions": architecture["max_positions"],
+        **architecture_flags(architecture),
         "--dropout": settings["dropout"],
         "--attention-dropout": settings["dropout"],
         "--pooler-dropout": settings["classifier_dropout"],

@@ -4,7 +4,7 @@ import os
 import shutil
 
 from common.errors import StudyError
-from common.fairseq_commands import train
+from common.fairseq_commands import architecture_flags, train
 from common.fairseq_state import export_weights, newest_state
 from common.files import sha256, write_tsv
 from common.rule import running
@@ -27,12 +27,7 @@ def training_arguments(data, state, architecture, pretraining, precision):
     flags = {
         "--task": "review_masked_lm",
         "--criterion": "masked_lm",
-        "--arch": "roberta_small",
-        "--encoder-layers": architecture["layers"],
-        "--encoder-embed-dim": architecture["width"],
-        "--encoder-ffn-embed-dim": architecture["ffn_width"],
-        "--encoder-attention-heads": architecture["heads"],
-        "--max-positions": architecture["max_positions"],
+        **architecture_flags(architecture),
         "--tokens-per-sample": pretraining["tokens_per_sample"],
         "--sample-break-mode": pretraining["sample_break_mode"],
         "--mask-prob": pretraining["mask_prob"],

@@ -1,6 +1,6 @@
 """Copy a finished study's tables and figures to docs/ and put its table into README.md.
 
-Run by hand: `python scripts/publish_study.py results/open` (or `make publish STUDY_RESULTS=results/open`). No reviews'
+Run by hand: `python scripts/publish_study.py results/open`. No reviews'
 text and no weights are copied.
 """
 

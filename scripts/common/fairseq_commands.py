@@ -19,6 +19,18 @@ def preprocess(arguments):
     command.main(parser.parse_args(arguments))
 
 
+def architecture_flags(architecture):
+    """Return `fairseq-train`'s flags for the sizes of the encoder (config section `checkpoint.architecture`)."""
+    return {
+        "--arch": "roberta_small",
+        "--encoder-layers": architecture["layers"],
+        "--encoder-embed-dim": architecture["width"],
+        "--encoder-ffn-embed-dim": architecture["ffn_width"],
+        "--encoder-attention-heads": architecture["heads"],
+        "--max-positions": architecture["max_positions"],
+    }
+
+
 def train(arguments):
     """Run `fairseq-train` with a list of arguments (the plug-in's `--user-dir` is added).
 

@@ -1,5 +1,7 @@
 """Sections of the report beyond accuracy: what makes the numbers hold, and the question-answering study."""
 
+import json
+
 from common import page
 from common.arms import arm_label, percent, run_label
 from common.files import read_json, read_lines, read_tsv
@@ -161,7 +163,7 @@ def question_answering(study):
     )
     ranks = sorted({int(row["rank"]) for row in summary})
     alt = f"Line chart of training and held-out loss by update, LoRA rank {', '.join(map(str, ranks))}."
-    generations = [page_json(line) for line in read_lines(study.path("qa_generations"))]
+    generations = [json.loads(line) for line in read_lines(study.path("qa_generations"))]
     first = [
         row for row in generations if (row["rank"], row["seed"]) == (generations[0]["rank"], generations[0]["seed"])
     ]
@@ -217,13 +219,6 @@ def qa_lead(manifest):
     counts = ", ".join(f"{n} {name}" for name, n in splits.items())
     text = f"Source of the pairs: {manifest.get('source', 'unknown')}" + (f" ({counts})." if counts else ".")
     return text + (" The pairs are synthetic." if manifest.get("synthetic") else "")
-
-
-def page_json(line):
-    """Return one record of a JSON Lines file."""
-    import json
-
-    return json.loads(line)
 
 
 def ledgers(study):
