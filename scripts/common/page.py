@@ -166,6 +166,11 @@ def as_text(value):
     return cell(value)
 
 
+def as_prose(value):
+    """Show sentences, which wrap freely."""
+    return cell(value)
+
+
 def as_integer(value):
     """Show a whole number with thin spaces between thousands."""
     return cell(f"{int(float(value)):,}".replace(",", "\u202f") if value else "", sort=value)
@@ -220,7 +225,10 @@ def tsv_table(study, path, rule, caption, columns, **options):
             raise StudyError(f"{path} has no column {name}: run rule {rule} again")
     return table(
         caption,
-        [column(label, number=show not in (as_text, as_code)) for label, show in columns.values()],
+        [
+            column(label, number=show not in (as_text, as_prose, as_code), wide=show is as_prose)
+            for label, show in columns.values()
+        ],
         [[show(row[name]) for name, (_, show) in columns.items()] for row in rows],
         study,
         path,

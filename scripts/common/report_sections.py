@@ -5,7 +5,19 @@ import json
 from common import page
 from common.arms import arm_label, percent, run_label
 from common.files import read_json, read_lines, read_tsv
-from common.page import as_code, as_integer, as_p_value, as_percent, as_text, cell, column, notice, section, table
+from common.page import (
+    as_code,
+    as_integer,
+    as_p_value,
+    as_percent,
+    as_prose,
+    as_text,
+    cell,
+    column,
+    notice,
+    section,
+    table,
+)
 
 SHOWN_ANSWERS = 12
 
@@ -238,7 +250,7 @@ def ledgers(study):
                     "count": ("Count", as_integer),
                     "expected": ("Expected", as_integer),
                     "agrees": ("Agrees", as_text),
-                    "note": ("Note", as_text),
+                    "note": ("Note", as_prose),
                 },
                 row_header=False,
                 fold="Parameter ledger",
@@ -255,7 +267,7 @@ def ledgers(study):
                     "rank": ("Rank", as_integer),
                     "setting": ("Setting", as_code),
                     "value": ("Value", as_code),
-                    "meaning": ("Meaning", as_text),
+                    "meaning": ("Meaning", as_prose),
                     "formula": ("Formula", as_code),
                     "parameters_per_module": ("Per module", as_integer),
                     "parameters": ("In all", as_integer),
@@ -291,7 +303,7 @@ def protocol(study):
                 "setting": ("Setting", as_code),
                 **{name: (name, as_text) for name in frameworks},
                 "equal": ("Equal", as_text),
-                "note": ("Note", as_text),
+                "note": ("Note", as_prose),
             },
         ),
         weights_table(study),
@@ -366,7 +378,7 @@ def audit(study):
                 "value": ("Value", page.as_number(5)),
                 "n": ("of n", as_integer),
                 "status": ("Status", as_text),
-                "note": ("Note", as_text),
+                "note": ("Note", as_prose),
             },
             row_header=False,
             fold="The whole audit",
@@ -474,10 +486,10 @@ def claims(study):
             "check_claims",
             "Published statements and whether the data bear them out",
             {
-                "sentence": ("Claim", as_text),
-                "source": ("Source", as_text),
+                "sentence": ("Claim", as_prose),
+                "source": ("Source", as_prose),
                 "verdict": ("Verdict", as_text),
-                "data": ("What the data say", as_text),
+                "data": ("What the data say", as_prose),
             },
             fold="All claims",
         ),
