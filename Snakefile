@@ -24,4 +24,5 @@ rule all:
     default_target: True
     input:
         f"{RESULTS}/report.html",
+        f"{RESULTS}/report_numbers.tsv",
         COMPARISON,

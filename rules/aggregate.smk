@@ -65,6 +65,26 @@ rule aggregate_runs:
         "../scripts/aggregate_runs.py"
 
 
+rule count_errors:
+    input:
+        predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
+        common=common("errors", "files", "rule"),
+    output:
+        errors=f"{RESULTS}/errors.tsv",
+    log:
+        f"{LOGS}/count_errors.log",
+    benchmark:
+        f"{BENCHMARKS}/count_errors.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    script:
+        "../scripts/count_errors.py"
+
+
 rule tabulate_test_accuracy:
     input:
         runs=rules.aggregate_runs.output.runs,

@@ -62,6 +62,11 @@ def runs(pattern):
     return [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
 
 
+def starting_checkpoint(wildcards):
+    """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
+    return {"checkpoint": f"{RESULTS}/checkpoint/model.pt"} if wildcards.init == "pretrained" else {}
+
+
 def retrieved(*urls):
     """Where addresses lie once retrieved: laid out as in a mirror."""
     return [f"{RESOURCES}/{mirror_path(url)}" for url in urls]

@@ -53,8 +53,8 @@ use rule binarize_train_valid as binarize_test with:
 
 rule finetune_fairseq:
     input:
+        unpack(starting_checkpoint),
         data=rules.binarize_train_valid.output.folder,
-        checkpoint=f"{RESULTS}/checkpoint/model.pt",
         common=common(
             "checkpoints",
             "errors",

@@ -3,12 +3,35 @@
 HUGGINGFACE_RUN = f"{RESULTS}/sentiment/huggingface/{{init}}/seed{{seed}}"
 
 
+# Apart from the weights: the reviews are tokenized and compared while the checkpoint is still being pretrained.
+rule convert_tokenizer:
+    input:
+        dictionary=f"{RESULTS}/checkpoint/dict.txt",
+        pieces=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        common=common("dictionary", "errors", "files", "rule"),
+    output:
+        folder=directory(f"{RESULTS}/checkpoint/tokenizer"),
+    log:
+        f"{LOGS}/convert_tokenizer.log",
+    benchmark:
+        f"{BENCHMARKS}/convert_tokenizer.tsv"
+    conda:
+        "../envs/huggingface.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime="10m",
+    params:
+        max_positions=ARCHITECTURE["max_positions"],
+    script:
+        "../scripts/convert_tokenizer.py"
+
+
 rule convert_checkpoint:
     input:
         checkpoint=f"{RESULTS}/checkpoint/model.pt",
-        dictionary=f"{RESULTS}/checkpoint/dict.txt",
-        pieces=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-        common=common("checkpoints", "errors", "files", "roberta", "rule", "weights"),
+        tokenizer=rules.convert_tokenizer.output.folder,
+        common=common("checkpoints", "dictionary", "errors", "files", "roberta", "rule", "weights"),
     output:
         folder=directory(f"{RESULTS}/checkpoint/huggingface"),
     log:
@@ -32,7 +55,7 @@ rule tokenize_huggingface:
     input:
         reviews=f"{RESULTS}/data/{{split}}.review",
         labels=f"{RESULTS}/data/{{split}}.label",
-        checkpoint=rules.convert_checkpoint.output.folder,
+        tokenizer=rules.convert_tokenizer.output.folder,
         common=common("errors", "files", "rule", "token_ids"),
     output:
         token_ids=f"{RESULTS}/sentiment/token-ids/{{split}}.npz",
@@ -61,7 +84,7 @@ rule compare_token_ids:
             then=f"{RESULTS}/sentiment/data-bin/test",
             otherwise=f"{RESULTS}/sentiment/data-bin/train-valid",
         ),
-        common=common("errors", "files", "rule", "token_ids"),
+        common=common("errors", "fairseq_commands", "files", "rule", "token_ids"),
     output:
         parity=f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json",
     log:

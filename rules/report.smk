@@ -38,8 +38,10 @@ rule build_report:
         protocol_diff=rules.build_protocol_diff.output.table,
         audit=rules.audit_data.output.table,
         claims=rules.check_claims.output.claims,
-        weights=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/weights.json"),
+        weights=rules.prove_weights.output.table,
+        logit_parity=LOGIT_PARITY,
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=SPLITS),
+        errors=rules.count_errors.output.errors,
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         training_benchmarks=runs(f"{BENCHMARKS}/finetune_{{framework}}/{{init}}/seed{{seed}}.tsv"),
         template=workflow.source_path("../report/report.html.j2"),
@@ -66,3 +68,42 @@ rule build_report:
         commit=COMMIT,
     script:
         "../scripts/build_report.py"
+
+
+rule check_report:
+    input:
+        report=rules.build_report.output.report,
+        # What sentences may quote; the figures and tables of the page show their files themselves.
+        tables=[
+            rules.aggregate_runs.output.runs,
+            rules.tabulate_test_accuracy.output.tsv,
+            rules.compute_statistics.output.arms,
+            rules.compute_statistics.output.pairs,
+            rules.compute_statistics.output.method,
+            rules.compute_statistics.output.learned,
+            rules.train_baselines.output.table,
+            rules.prove_weights.output.table,
+            rules.build_parameter_ledger.output.ledger,
+            rules.build_protocol_diff.output.table,
+            rules.audit_data.output.table,
+            rules.count_errors.output.errors,
+            f"{RESULTS}/data/manifest.json",
+            *(QA_REPORT[name] for name in ("qa_summary", "qa_manifest", "lora_ledger") if QA_REPORT),
+        ],
+        common=common("claims", "errors", "files", "rule"),
+    output:
+        numbers=f"{RESULTS}/report_numbers.tsv",
+    log:
+        f"{LOGS}/check_report.log",
+    benchmark:
+        f"{BENCHMARKS}/check_report.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    params:
+        settings=config,
+    script:
+        "../scripts/check_report.py"

@@ -25,6 +25,7 @@ CLAIM_TABLES = {
 }
 OWN_CLAIMS = os.path.join(workflow.basedir, "claims", f"{config['study']}.yaml")
 TRUST = [
+    f"{RESULTS}/weights.tsv",
     f"{RESULTS}/audit.tsv",
     f"{RESULTS}/protocol_diff.tsv",
     f"{RESULTS}/statistics/arms.tsv",
@@ -33,6 +34,99 @@ TRUST = [
     f"{RESULTS}/parameter_ledger.tsv",
     f"{RESULTS}/claims.tsv",
 ]
+
+
+rule prove_weights:
+    input:
+        proofs=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/weights.json"),
+        converted=f"{RESULTS}/checkpoint/huggingface",
+        common=common("errors", "files", "rule"),
+    output:
+        table=report(f"{RESULTS}/weights.tsv", category="Trust", labels={"table": "proof of weights"}),
+    log:
+        f"{LOGS}/prove_weights.log",
+    benchmark:
+        f"{BENCHMARKS}/prove_weights.tsv"
+    conda:
+        "../envs/data.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime="5m",
+    script:
+        "../scripts/prove_weights.py"
+
+
+# Asked for where the study has both frameworks; the runs are those that stand for their framework above.
+LOGIT_PARITY = []
+
+if len(FIRST_RUNS) == 2:
+    LOGIT_PARITY = [f"{RESULTS}/logit_parity.tsv"]
+    COMPARED = {
+        name: f"{RESULTS}/sentiment/{framework}/{init}/seed{seed}/{file}"
+        for framework, init, seed in FIRST_RUNS.values()
+        for name, file in ((framework, "checkpoints"), (f"{framework}_selected", "selected.json"))
+    }
+
+    rule score_logits_fairseq:
+        input:
+            **COMPARED,
+            checkpoint=f"{RESULTS}/checkpoint/model.pt",
+            data=f"{RESULTS}/sentiment/data-bin/train-valid",
+            common=common(
+                "batching",
+                "checkpoints",
+                "errors",
+                "fairseq_commands",
+                "fairseq_scoring",
+                "files",
+                "roberta",
+                "rule",
+                "training",
+            ),
+            plugin=plugin(),
+        output:
+            logits=f"{RESULTS}/sentiment/logits/fairseq.npz",
+        log:
+            f"{LOGS}/score_logits_fairseq.log",
+        benchmark:
+            f"{BENCHMARKS}/score_logits_fairseq.tsv"
+        conda:
+            "../envs/fairseq.yaml"
+        threads: 1
+        resources:
+            mem_mb=3000,
+            runtime="30m",
+        params:
+            batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        script:
+            "../scripts/score_logits_fairseq.py"
+
+    rule compare_logits:
+        input:
+            **COMPARED,
+            logits=rules.score_logits_fairseq.output.logits,
+            folder=f"{RESULTS}/checkpoint/huggingface",
+            token_ids=f"{RESULTS}/sentiment/token-ids/valid.npz",
+            common=common(
+                "batching", "checkpoints", "errors", "files", "roberta", "rule", "scoring", "token_ids", "training"
+            ),
+        output:
+            table=report(LOGIT_PARITY[0], category="Trust", labels={"table": "logits of both frameworks"}),
+        log:
+            f"{LOGS}/compare_logits.log",
+        benchmark:
+            f"{BENCHMARKS}/compare_logits.tsv"
+        conda:
+            "../envs/huggingface.yaml"
+        threads: 1
+        resources:
+            mem_mb=3000,
+            runtime="30m",
+        params:
+            batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        script:
+            "../scripts/compare_logits.py"
 
 
 rule audit_data:

@@ -3,6 +3,7 @@
 import os
 
 from common.errors import StudyError
+from common.fairseq_commands import import_fairseq
 from common.files import write_json
 from common.rule import running
 from common.token_ids import read_token_ids
@@ -26,6 +27,7 @@ def read_fairseq(data, split):
 
     Source: fairseq.tasks.sentence_prediction.SentencePredictionTask.load_dataset
     """
+    import_fairseq()
     from fairseq.data import Dictionary, data_utils
 
     parts = {}

@@ -1,4 +1,4 @@
-"""Convert fairseq's checkpoint (weights, dictionary, pieces) to a Hugging Face folder."""
+"""Convert fairseq's checkpoint to a Hugging Face folder, its tokenizer beside it."""
 
 import os
 import shutil
@@ -6,43 +6,12 @@ import shutil
 import torch
 
 from common.checkpoints import load_fairseq_checkpoint
+from common.dictionary import read_dictionary
 from common.errors import StudyError
-from common.files import atomic_path, read_json, read_lines, sha256, write_json
+from common.files import atomic_path, read_json, sha256, write_json
 from common.roberta import sizes, to_fairseq, to_huggingface
 from common.rule import running
 from common.weights import tensor_sha256
-
-SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
-MASK = "<mask>"
-
-
-def read_dictionary(path):
-    """Return {symbol: id} as fairseq gives ids to a dictionary file, `<mask>` added.
-
-    Raises:
-        StudyError: a line is not `<symbol> <count>`, or a symbol stands twice.
-
-    Source: fairseq.data.Dictionary.add_from_file; the mask is added by fairseq's RoBERTa tasks.
-    """
-    symbols = list(SPECIALS)
-    indices = {symbol: i for i, symbol in enumerate(symbols)}
-    for number, line in enumerate(read_lines(path), start=1):
-        symbol, _, field = line.rstrip().rpartition(" ")
-        overwrite = field == "#fairseq:overwrite"
-        if overwrite:
-            symbol, _, field = symbol.rpartition(" ")
-        if not symbol or not field.lstrip("-").isdigit():
-            raise StudyError(f"{path} line {number}: {line[:60]!r} is not `<symbol> <count>`; fetch or make it again")
-        if symbol in indices and not overwrite:
-            raise StudyError(f"{path} line {number}: symbol {symbol!r} stands twice; fetch or make it again")
-        indices[symbol] = len(symbols)
-        symbols.append(symbol)
-    if MASK not in indices:
-        indices[MASK] = len(symbols)
-        symbols.append(MASK)
-    if len(indices) != len(symbols):
-        raise StudyError(f"{path} overwrites a symbol (#fairseq:overwrite): Hugging Face's tokenizer cannot do that")
-    return indices
 
 
 def check_settings(settings, found, architecture, source):
@@ -117,49 +86,12 @@ def build_model(state, found, settings):
     return model
 
 
-def save_tokenizer(model, dictionary, folder, max_positions):
-    """Write a tokenizer that gives fairseq's ids, and check every entry of the dictionary.
-
-    Args:
-        model: `sentencepiece.bpe.model`.
-        dictionary: `dict.txt`.
-        folder: existing folder to write to.
-        max_positions: tokens of an input, <s> and </s> among them.
-
-    Raises:
-        StudyError: the tokenizer's ids differ from fairseq's.
-    """
-    from transformers import AutoTokenizer, BartphoTokenizer
-
-    tokenizer = BartphoTokenizer(
-        vocab_file=model,
-        monolingual_vocab_file=dictionary,
-        model_max_length=max_positions,
-        # A review that holds the text "<s>" or "<mask>" is cut into pieces, as fairseq's input is.
-        split_special_tokens=True,
-    )
-    tokenizer.save_pretrained(folder)
-    # Read back as a user will: what counts is the saved form.
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    indices = read_dictionary(dictionary)
-    for symbol, index in indices.items():
-        given = loaded.convert_tokens_to_ids(symbol)
-        if given != index:
-            raise StudyError(
-                f"{dictionary}: symbol {symbol!r} is {index} in fairseq but {given} in Hugging Face's tokenizer: "
-                "the dictionary has entries that it cannot represent (white space inside a symbol?)"
-            )
-    if loaded.convert_tokens_to_ids("\ue000 no piece") != indices["<unk>"]:
-        raise StudyError(f"{dictionary}: an unknown piece does not get fairseq's <unk>")
-
-
-def main(checkpoint, dictionary, pieces, folder, architecture):
+def main(checkpoint, tokenizer, folder, architecture):
     """Write the Hugging Face folder and prove it: the saved tensors, converted back, are fairseq's.
 
     Args:
         checkpoint: `model.pt`.
-        dictionary: `dict.txt`.
-        pieces: `sentencepiece.bpe.model`.
+        tokenizer: folder of the rule `convert_tokenizer`, fairseq's dictionary in it.
         folder: folder to write: config, weights, tokenizer, conversion.json.
         architecture: config section `checkpoint.architecture`.
 
@@ -172,19 +104,17 @@ def main(checkpoint, dictionary, pieces, folder, architecture):
     state = {name: tensor for name, tensor in loaded["model"].items() if not name.startswith("classification_heads.")}
     found = sizes(state, checkpoint)
     settings = check_settings(loaded["settings"], found, architecture, checkpoint)
+    dictionary = os.path.join(tokenizer, "dict.txt")
     indices = read_dictionary(dictionary)
     if len(indices) != found["rows"]:
         raise StudyError(
             f"{dictionary} gives {len(indices)} ids (special symbols and <mask> among them) but "
             f"{checkpoint} has {found['rows']} embeddings: they do not belong together"
         )
+    sources = (checkpoint, dictionary, os.path.join(tokenizer, "sentencepiece.bpe.model"))
     with atomic_path(folder) as temporary:
         build_model(state, found, settings).save_pretrained(temporary)
-        save_tokenizer(pieces, dictionary, temporary, found["max_positions"])
-        for path in (pieces, dictionary):
-            name = os.path.basename(path)
-            if not os.path.exists(os.path.join(temporary, name)):
-                shutil.copyfile(path, os.path.join(temporary, name))
+        shutil.copytree(tokenizer, temporary, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".snakemake*"))
         back = to_fairseq(load_file(os.path.join(temporary, "model.safetensors")))
         for name, tensor in state.items():
             if name not in back or not torch.equal(back[name], tensor):
@@ -193,7 +123,7 @@ def main(checkpoint, dictionary, pieces, folder, architecture):
         write_json(
             os.path.join(temporary, "conversion.json"),
             {
-                "source_sha256": {os.path.basename(p): sha256(p) for p in (checkpoint, dictionary, pieces)},
+                "source_sha256": {os.path.basename(path): sha256(path) for path in sources},
                 "n_tensors": len(state),
                 "n_identical": len(state),
                 "n_ids": len(indices),
@@ -207,8 +137,7 @@ if __name__ == "__main__":
     with running(snakemake):  # noqa: F821
         main(
             snakemake.input.checkpoint,  # noqa: F821
-            snakemake.input.dictionary,  # noqa: F821
-            snakemake.input.pieces,  # noqa: F821
+            snakemake.input.tokenizer,  # noqa: F821
             snakemake.output.folder,  # noqa: F821
             snakemake.params.architecture,  # noqa: F821
         )

@@ -8,7 +8,7 @@ import time
 from common.batching import count_updates
 from common.checkpoints import load_fairseq_checkpoint
 from common.errors import StudyError
-from common.fairseq_commands import architecture_flags, train
+from common.fairseq_commands import architecture_flags, import_fairseq, train
 from common.fairseq_scoring import HEAD
 from common.fairseq_state import require
 from common.files import atomic_path, write_json, write_tsv
@@ -27,7 +27,7 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         folder: where checkpoints, history and TensorBoard files go.
         init: "pretrained" (restores `checkpoint`) or "random".
         seed: of initialisation, dropout and data order.
-        checkpoint: path of `model.pt`.
+        checkpoint: path of `model.pt`, or None.
         architecture: sizes of the encoder (config section `checkpoint.architecture`).
         settings: what `common.protocol.framework_settings` returns.
         n_train: training reviews, from which the number of updates follows.
@@ -172,7 +172,7 @@ def main(
 
     Args:
         data: binarized train and valid reviews; the test split is not in it.
-        checkpoint: `model.pt`: restored when `init` is "pretrained", only compared with when it is "random".
+        checkpoint: `model.pt`, restored when `init` is "pretrained"; None when it is "random".
         init: "pretrained" or "random".
         seed: int.
         architecture: config section `checkpoint.architecture`.
@@ -183,11 +183,12 @@ def main(
     Raises:
         StudyError: a missing checkpoint, weights that were not loaded, or a run that ended early.
     """
+    import_fairseq()
     from fairseq.data import data_utils
 
     set_threads(threads)
     precision = resolve_precision(settings["precision"])
-    reference = load_fairseq_checkpoint(checkpoint)["model"]
+    reference = load_fairseq_checkpoint(checkpoint)["model"] if init == "pretrained" else {}
     n = {
         split: len(data_utils.load_indexed_dataset(os.path.join(data, "label", split), None))
         for split in ("train", "valid")
@@ -242,7 +243,7 @@ if __name__ == "__main__":
     with running(snakemake):  # noqa: F821
         main(
             snakemake.input.data,  # noqa: F821
-            snakemake.input.checkpoint,  # noqa: F821
+            snakemake.input.get("checkpoint"),  # noqa: F821
             snakemake.wildcards.init,  # noqa: F821
             int(snakemake.wildcards.seed),  # noqa: F821
             snakemake.params.architecture,  # noqa: F821

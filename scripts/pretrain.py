@@ -32,6 +32,7 @@ def training_arguments(data, state, architecture, pretraining, precision):
         "--sample-break-mode": pretraining["sample_break_mode"],
         "--mask-prob": pretraining["mask_prob"],
         "--init-sd": pretraining["init_sd"],
+        "--position-init": pretraining["position_init"],
         "--dropout": pretraining["dropout"],
         "--attention-dropout": pretraining["dropout"],
         "--optimizer": "fused_adamw",

@@ -22,13 +22,13 @@ def tokenize(tokenizer, texts, max_positions):
     return tokenizer(list(texts), truncation=True, max_length=max_positions)["input_ids"]
 
 
-def main(reviews, labels, checkpoint, token_ids, max_positions):
+def main(reviews, labels, folder, token_ids, max_positions):
     """Write the token ids of one split.
 
     Args:
         reviews: text file, one review a line.
         labels: text file, `0` or `1` a line.
-        checkpoint: Hugging Face folder with the tokenizer.
+        folder: Hugging Face folder with the tokenizer.
         token_ids: `.npz` file to write (see `common.token_ids`).
         max_positions: most tokens of an input.
 
@@ -45,7 +45,7 @@ def main(reviews, labels, checkpoint, token_ids, max_positions):
     for number, value in enumerate(values, start=1):
         if value not in LABELS:
             raise StudyError(f"{labels} line {number}: label {value!r} is neither 0 nor 1")
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     write_token_ids(token_ids, tokenize(tokenizer, texts, max_positions), [LABELS[value] for value in values])
     print(f"{len(texts)} reviews of {reviews}")
 
@@ -55,7 +55,7 @@ if __name__ == "__main__":
         main(
             snakemake.input.reviews,  # noqa: F821
             snakemake.input.labels,  # noqa: F821
-            snakemake.input.checkpoint,  # noqa: F821
+            snakemake.input.tokenizer,  # noqa: F821
             snakemake.output.token_ids,  # noqa: F821
             snakemake.params.max_positions,  # noqa: F821
         )

@@ -16,7 +16,7 @@ from common.parameters import CONVENTIONS, PUBLISHED_SIZE, count, terms
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "cannot be decided"
 ALPHA = 0.05
 # A number as printed: sign, digits, decimals, exponent; not part of a word such as mC4 or a date.
-_NUMBER = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
+NUMBER = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
 
 
 def printed_as(value, text):
@@ -169,7 +169,7 @@ def check_produced(claim, tables):
     missing = unproduced_numbers(claim["sentence"], values)
     if missing:
         return FAILS, f"not in {claim['table']}: {', '.join(missing)}"
-    return HOLDS, f"each of its {len(_NUMBER.findall(claim['sentence']))} numbers stands in {claim['table']}"
+    return HOLDS, f"each of its {len(NUMBER.findall(claim['sentence']))} numbers stands in {claim['table']}"
 
 
 def check_not_published(claim, tables):
@@ -212,7 +212,7 @@ def unproduced_numbers(text, values):
     values = [abs(value) for value in values]
     short = {f"{value:.2g}" for value in values}
     missing = []
-    for printed in _NUMBER.findall(text):
+    for printed in NUMBER.findall(text):
         bare = printed.lstrip("+-\N{MINUS SIGN}")
         if bare not in short and not any(printed_as(value, bare) or printed_as(100 * value, bare) for value in values):
             missing.append(printed)

@@ -1,16 +1,47 @@
 """Run fairseq's commands inside this process: the same code as the command line, without a second start-up."""
 
+import importlib
 import os
 import shlex
 import sys
+import types
 
 from common.errors import StudyError
 
 PLUGIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fairseq_plugin")
 
 
+def import_fairseq():
+    """Import fairseq without the statistics packages that it imports at once and uses for other tasks' metrics.
+
+    They are a third of fairseq's start-up, which every job pays. What fairseq takes from them becomes a function
+    that imports the real one when it is called.
+    """
+    if "fairseq" in sys.modules:
+        return
+
+    def stand_in(name):
+        def later(attribute):
+            if attribute.startswith("__"):
+                raise AttributeError(attribute)
+            return lambda *args, **kwargs: getattr(importlib.import_module(name), attribute)(*args, **kwargs)
+
+        module = types.ModuleType(name)
+        module.__getattr__ = later
+        return module
+
+    names = [name for name in ("sklearn", "sklearn.metrics", "scipy.stats") if name not in sys.modules]
+    sys.modules.update({name: stand_in(name) for name in names})
+    try:
+        importlib.import_module("fairseq")
+    finally:
+        for name in names:
+            del sys.modules[name]
+
+
 def preprocess(arguments):
     """Run `fairseq-preprocess` with a list of arguments."""
+    import_fairseq()
     from fairseq import options
     from fairseq_cli import preprocess as command
 
@@ -37,6 +68,7 @@ def train(arguments):
     Raises:
         StudyError: fairseq rejected an argument.
     """
+    import_fairseq()
     arguments = [*arguments, "--user-dir", PLUGIN]
     print("fairseq-train", shlex.join(arguments))
     # fairseq reads sys.argv for --user-dir and for the command's options alike.

@@ -4,7 +4,7 @@ import torch
 
 from common.batching import length_sorted_batches
 from common.errors import StudyError
-from common.fairseq_commands import PLUGIN
+from common.fairseq_commands import PLUGIN, import_fairseq
 
 HEAD = "sentence_classification_head"
 
@@ -22,6 +22,7 @@ def load_task_and_model(checkpoint, data):
     import argparse
     import os
 
+    import_fairseq()
     from fairseq import checkpoint_utils, utils
 
     if not os.path.isfile(checkpoint):

@@ -308,33 +308,31 @@ def protocol(study):
         ),
         weights_table(study),
         parity_table(study),
+        logits_table(study),
         lead=lead,
     )
 
 
 def weights_table(study):
-    """What each run started from, tensor by tensor."""
+    """What each run started from, counted in tensors."""
     if not study.has("weights"):
         return None
-    rows = []
-    for path in sorted(study.paths("weights")):
-        proof = read_json(path)
-        run = study.link(path).split("/")[-4:-1]
-        rows.append(
-            [
-                cell(f"{run[0]}, {run[1]}, {run[2]}", href=study.link(path)),
-                *(as_integer(str(proof[key])) for key in ("n_equal", "n_different", "n_absent")),
-                as_integer(str(len(proof["constant"]))),
-            ]
-        )
-    return table(
+    return page.tsv_table(
+        study,
+        study.path("weights"),
+        "prove_weights",
         "Proof of the start: tensors in memory before the first update against the checkpoint's (SHA-256 of values)",
-        [
-            "Run",
-            *(column(t, number=True) for t in ("Equal", "Different", "Not in the checkpoint", "Constant")),
-        ],
-        rows,
-        note="The classification head is new in every run and not compared.",
+        {
+            "framework": ("Framework", as_text),
+            "init": ("Init", as_text),
+            "seed": ("Seed", as_integer),
+            "n_tensors": ("Tensors", as_integer),
+            "n_equal": ("Equal", as_integer),
+            "n_new": ("Not in the checkpoint", as_integer),
+            "n_constant": ("Constant", as_integer),
+        },
+        note="The classification head is new in every run and not compared; constant tensors (zero biases, unit "
+        "scales) are alike in every new model and prove nothing.",
     )
 
 
@@ -353,6 +351,28 @@ def parity_table(study):
         "Token ids: reviews for which both frameworks see the same input",
         ["Split", column("Reviews", number=True), column("Identical", number=True)],
         rows,
+    )
+
+
+def logits_table(study):
+    """Numbers of the same weights in both frameworks."""
+    if not study.has("logit_parity"):
+        return None
+    return page.tsv_table(
+        study,
+        study.path("logit_parity"),
+        "compare_logits",
+        "The same weights in both frameworks, on the validation reviews: largest difference",
+        {
+            "weights": ("Weights", as_text),
+            "converted": ("Converted", as_text),
+            "quantity": ("Quantity", as_text),
+            "n_reviews": ("Reviews", as_integer),
+            "n_values": ("Values", as_integer),
+            "max_abs_difference": ("Largest difference", page.as_number(2)),
+            "tolerance": ("Allowed", page.as_number(1)),
+        },
+        row_header=False,
     )
 
 
@@ -386,30 +406,29 @@ def audit(study):
     )
 
 
+# Outcomes of `count_errors`, and how many lines of the test file each shows.
+OUTCOMES = ("all wrong", "runs disagree", "all right")
+SHOWN_IDS = 40
+
+
 def errors(study):
     """Confusion of every run, and the reviews that every run misses."""
-    if not study.has("predictions"):
+    if not study.has("predictions", "errors"):
         return None
-    rows, missed, right = [], None, None
-    labels = []
+    rows = []
     for path in study.paths("predictions"):
-        predictions = read_tsv(path)
-        labels = [row["label"] for row in predictions]
         run = study.link(path).removesuffix(".tsv").split("/")[-3:]
         counts = {(a, b): 0 for a in "01" for b in "01"}
-        for row in predictions:
+        for row in read_tsv(path):
             counts[row["label"], row["prediction"]] += 1
-        wrong = {row["id"] for row in predictions if row["label"] != row["prediction"]}
-        missed = wrong if missed is None else missed & wrong
-        right = {row["id"] for row in predictions} - wrong if right is None else right - wrong
         rows.append(
             [
                 cell(run_label(run[0], run[1], run[2].removeprefix("seed")), href=study.link(path)),
                 *(as_integer(str(counts[pair])) for pair in (("1", "1"), ("0", "1"), ("0", "0"), ("1", "0"))),
             ]
         )
-    split = len(labels) - len(missed) - len(right)
-    ids = ", ".join(sorted(missed, key=int)[:40])
+    reviews = study.tsv("errors")
+    of = {outcome: [row["id"] for row in reviews if row["outcome"] == outcome] for outcome in OUTCOMES}
     return section(
         "errors",
         "Errors",
@@ -424,10 +443,20 @@ def errors(study):
             ],
             rows,
         ),
+        table(
+            "Reviews on which the runs agree or not (first lines of the test file, counted from 0)",
+            ["Outcome", column("Reviews", number=True), column("Lines", wide=True)],
+            [
+                [outcome, as_integer(str(len(ids))), as_prose(", ".join(ids[:SHOWN_IDS]) or "none")]
+                for outcome, ids in of.items()
+            ],
+            study,
+            study.path("errors"),
+            "count_errors",
+        ),
         lead=[
-            f"Of {len(labels)} test reviews, every run has {len(right)} right and {len(missed)} wrong; on {split} the "
-            "runs disagree."
-            + (f" Missed by all (line numbers of the test file from 0, the first 40): {ids}." if ids else "")
+            f"Of {len(reviews)} test reviews, every run has {len(of['all right'])} right and {len(of['all wrong'])} "
+            f"wrong; on {len(of['runs disagree'])} the runs disagree."
         ],
     )
 

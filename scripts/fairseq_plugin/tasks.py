@@ -8,6 +8,7 @@ from typing import Optional
 
 import torch
 from fairseq.data import iterators
+from fairseq.modules import SinusoidalPositionalEmbedding
 from fairseq.tasks import register_task
 from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
@@ -110,20 +111,32 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     """`masked_lm` and the study's flags."""
 
     init_sd: float = field(default=0.02, metadata={"help": "standard deviation of fresh weights (RoBERTa: 0.02)"})
+    position_init: str = field(
+        default="normal", metadata={"help": "normal | sinusoidal: first values of the positions"}
+    )
 
 
 @register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
 class ReviewMaskedLM(StudyTask, MaskedLMTask):
-    """fairseq's masked language modelling; narrow models may start from larger weights than RoBERTa's."""
+    """fairseq's masked language modelling, with a choice of first weights for what little text can teach."""
 
     def build_model(self, cfg, from_checkpoint=False):
-        """Build the model and scale its fresh normal weights from sd 0.02 to `--init-sd`."""
+        """Build the model and scale its fresh normal weights from sd 0.02 to `--init-sd`.
+
+        With `--position-init sinusoidal` the learned position table starts from sine waves of the same root mean
+        square: near positions are alike from the start, and those that short blocks never train fit in with the rest.
+        """
         model = super().build_model(cfg, from_checkpoint)
         if self.cfg.init_sd != 0.02:
             with torch.no_grad():
                 for parameter in model.parameters():
                     if parameter.dim() == 2:
                         parameter.mul_(self.cfg.init_sd / 0.02)
+        if self.cfg.position_init == "sinusoidal":
+            table = model.encoder.sentence_encoder.embed_positions
+            waves = SinusoidalPositionalEmbedding.get_embedding(*table.weight.shape, table.padding_idx)
+            with torch.no_grad():
+                table.weight.copy_(waves * 2**0.5 * self.cfg.init_sd)
         return model
 
 

@@ -6,9 +6,12 @@ import re
 import shutil
 import xml.etree.ElementTree
 
+import numpy as np
 import pytest
 
+import compare_logits
 import studies
+from common.errors import StudyError
 from common.files import sha256
 
 # The tiny study counts as set-up of the first test that needs it.
@@ -120,17 +123,51 @@ def test_both_frameworks_see_the_same_token_ids(results):
         assert parity["n_tokens"] > n and not parity["differing"]
 
 
+def test_both_frameworks_compute_the_same(results, tmp_path):
+    rows = rows_of(results / "logit_parity.tsv")
+    assert [row["weights"] for row in rows] == [*["checkpoint"] * 2, "fairseq, fine-tuned", "Hugging Face, fine-tuned"]
+    assert {row["n_reviews"] for row in rows} == {str(N_VALID)}
+    assert all(0 <= float(row["max_abs_difference"]) <= 1e-4 for row in rows)
+    assert [int(row["n_values"]) for row in rows[2:]] == [2 * N_VALID] * 2
+
+
+@pytest.mark.parametrize("quantity", ["features", "vocabulary", "fairseq", "huggingface"])
+def test_a_logit_that_differs_is_an_error(results, tmp_path, quantity):
+    with np.load(results / "sentiment" / "logits" / "fairseq.npz") as archive:
+        values = dict(archive)
+    values[quantity][3, 1] += 3e-4
+    np.savez(tmp_path / "changed.npz", **values)
+    runs = {
+        framework: [
+            str(results / "sentiment" / framework / init / "seed1" / name) for name in ("checkpoints", "selected.json")
+        ]
+        for framework, init in (("fairseq", "pretrained"), ("huggingface", "pretrained"))
+    }
+    arguments = (str(tmp_path / "changed.npz"), str(results / "checkpoint" / "huggingface"), *runs.values())
+    token_ids = str(results / "sentiment" / "token-ids" / "valid.npz")
+    with pytest.raises(
+        StudyError, match=r"differ by 0\.000[23].* between fairseq and Hugging Face on the same 20 reviews"
+    ):
+        compare_logits.main(*arguments, token_ids, str(tmp_path / "parity.tsv"), 8, 1)
+    assert not (tmp_path / "parity.tsv").exists()
+
+
+def test_every_number_of_the_reports_prose_is_traced(results):
+    rows = rows_of(results / "report_numbers.tsv")
+    assert len(rows) > 20 and all(row["file"] and row["place"] for row in rows)
+
+
 @pytest.mark.parametrize("arm", ARMS, ids="-".join)
 def test_runs_start_from_the_weights_that_they_claim(results, arm):
     proof = json_of(results / "sentiment" / arm[0] / arm[1] / "seed1" / "weights.json")
     assert proof["init"] == arm[1] and proof["head"]
-    equal = {name for name, tensor in proof["tensors"].items() if tensor["status"] == "equal"}
-    assert proof["n_equal"] == len(equal)
     if arm[1] == "pretrained":
         assert proof["n_equal"] > 0 and proof["n_different"] == proof["n_absent"] == 0
-    else:
-        # Zero biases and unit scales are alike in every new model.
-        assert proof["n_different"] > 0 and equal <= set(proof["constant"])
+    rows = {(row["framework"], row["init"]): row for row in rows_of(results / "weights.tsv")}
+    row = {name: int(rows[arm][name]) for name in ("n_tensors", "n_equal", "n_new", "n_constant")}
+    assert row["n_tensors"] == len(proof["tensors"]) == row["n_equal"] + row["n_new"] + row["n_constant"]
+    assert row["n_equal" if arm[1] == "pretrained" else "n_new"] > 0
+    assert row["n_new" if arm[1] == "pretrained" else "n_equal"] == 0
 
 
 def test_each_run_keeps_its_checkpoints_and_curves(results):

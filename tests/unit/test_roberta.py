@@ -9,11 +9,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import compare_huggingface_weights
+import convert_tokenizer
 from common.checkpoints import load_fairseq_checkpoint
+from common.dictionary import read_dictionary
 from common.errors import StudyError
 from common.files import read_json, write_lines
 from common.roberta import count_layers, sizes, to_fairseq, to_huggingface, upgrade_names
-from convert_checkpoint import check_settings, main, read_dictionary
+from convert_checkpoint import check_settings, main
 
 ROWS = 32  # 4 special symbols, 27 pieces (30 less <unk>, <s>, </s>), <mask>
 ARCHITECTURE = {"layers": 2, "width": 16, "ffn_width": 24, "heads": 4, "max_positions": 12}
@@ -78,13 +80,11 @@ def folder(tmp_path_factory):
 
 
 def convert(folder, out, checkpoint="model.pt", architecture=ARCHITECTURE):
-    main(
-        str(folder / checkpoint),
-        str(folder / "dict.txt"),
-        str(folder / "sentencepiece.bpe.model"),
-        str(out),
-        architecture,
-    )
+    tokenizer = f"{out}-tokenizer"
+    if not os.path.exists(tokenizer):
+        files = (str(folder / name) for name in ("dict.txt", "sentencepiece.bpe.model"))
+        convert_tokenizer.main(*files, tokenizer, architecture["max_positions"])
+    main(str(folder / checkpoint), tokenizer, str(out), architecture)
     return str(out)
 
 
@@ -212,11 +212,12 @@ def test_dictionary_that_the_tokenizer_cannot_follow(folder, tmp_path):
         os.link(folder / file, tmp_path / file)
     lines = (folder / "dict.txt").read_text(encoding="utf-8").splitlines()
     # A symbol with a no-break space: fairseq keeps it whole, BartphoTokenizer reads its first half.
-    lines[10] = "a\u00a0b 1"
+    sound, lines[10] = lines[10], "a\u00a0b 1"
     write_lines(tmp_path / "dict.txt", lines)
     with pytest.raises(StudyError, match="dict.txt: symbol 'a\\\\xa0b'"):
         convert(tmp_path, tmp_path / "hf")
     assert not (tmp_path / "hf").exists()
+    lines[10] = sound
     write_lines(tmp_path / "dict.txt", lines[:-1])
     with pytest.raises(StudyError, match="31 ids .* 32 embeddings"):
         convert(tmp_path, tmp_path / "hf")

@@ -82,3 +82,20 @@ def test_one_more_arm_is_a_line_of_config(finished):
     arms.append({"framework": "huggingface", "init": "random"})
     jobs = changed(finished, {"sentiment": {"arms": arms}})
     assert jobs["finetune_huggingface"] == 1 and "finetune_fairseq" not in jobs
+
+
+# What the test reviews become, from the source's rule on.
+TEST_FILES = ("data/test.", "data-bin/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("arm", [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")])
+def test_no_job_that_a_run_rests_on_reads_test_text(tmp_path, name, arm):
+    """The rule graph above a run's checkpoints, pretraining and all: no input of it holds a test review."""
+    study = STUDIES[name] and os.path.join(studies.ROOT, STUDIES[name])
+    folder = f"results/{name}/sentiment/{arm[0]}/{arm[1]}/seed1/checkpoints"
+    done = studies.snakemake(tmp_path, "--dry-run", "--", folder, study=study)
+    assert done.returncode == 0, done.output
+    inputs = [line for line in done.output.splitlines() if line.startswith("    input:")]
+    assert len(inputs) >= 3
+    assert not [line for line in inputs if any(part in line for part in TEST_FILES)]

@@ -1,0 +1,123 @@
+"""Prove that a model computes the same in both frameworks: encoder and fine-tuned classifiers, converted both ways."""
+
+import os
+
+import numpy as np
+import torch
+
+from common.batching import length_sorted_batches
+from common.checkpoints import load_fairseq_checkpoint
+from common.errors import StudyError
+from common.files import read_json, write_tsv
+from common.roberta import head_names, to_huggingface
+from common.rule import running
+from common.scoring import load_epoch, pad_batch, score
+from common.token_ids import read_token_ids
+from common.training import set_threads
+
+COLUMNS = ("weights", "converted", "quantity", "n_reviews", "n_values", "max_abs_difference", "tolerance", "equal")
+TOLERANCE = 1e-4
+
+
+def encode(model, sequences, batch_size):
+    """Return what the encoder computes for reviews.
+
+    Args:
+        model: RobertaForMaskedLM.
+        sequences: list of n integer arrays.
+        batch_size: sequences scored at once, sorted by length.
+
+    Returns:
+        tuple: features float32 (all tokens, width), review after review; the language model's logits at each
+        review's middle token, float32 (n, rows).
+    """
+    features, vocabulary = [None] * len(sequences), [None] * len(sequences)
+    with torch.inference_mode():
+        for batch in length_sorted_batches([len(sequence) for sequence in sequences], batch_size):
+            hidden = model.roberta(**pad_batch([sequences[i] for i in batch])).last_hidden_state
+            for row, i in enumerate(batch):
+                own = hidden[row, : len(sequences[i])]
+                features[i] = own.numpy()
+                vocabulary[i] = model.lm_head(own[len(own) // 2]).numpy()
+    return np.concatenate(features), np.stack(vocabulary)
+
+
+def compare(weights, converted, quantity, ours, theirs, n_reviews):
+    """Return a row of the table; arrays of different shapes differ without bound."""
+    difference = float(np.abs(ours - theirs).max()) if ours.shape == theirs.shape else float("inf")
+    # A number that is not finite compares as unequal.
+    facts = (weights, converted, quantity, n_reviews, theirs.size, difference, TOLERANCE, difference <= TOLERANCE)
+    return dict(zip(COLUMNS, facts, strict=True))
+
+
+def main(logits, folder, fairseq_run, huggingface_run, token_ids, table, batch_size, threads):
+    """Compute the same numbers with Hugging Face's models, compare, and write the table.
+
+    Args:
+        logits: what the rule `score_logits_fairseq` wrote.
+        folder: the converted checkpoint.
+        fairseq_run: (folder of checkpoints, `selected.json`) of the fairseq run: converted here.
+        huggingface_run: the same of the Hugging Face run, as it was saved.
+        token_ids: `.npz` of the validation reviews.
+        table: TSV to write: `COLUMNS`; differences are in logits or, for features, in the encoder's own unit.
+        batch_size: reviews scored at once.
+        threads: CPU threads.
+
+    Raises:
+        StudyError: a number differs by more than `TOLERANCE`; names which.
+    """
+    from transformers import RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification
+
+    set_threads(threads)
+    sequences, _ = read_token_ids(token_ids)
+    with np.load(logits) as archive:
+        theirs = dict(archive)
+    model = RobertaForMaskedLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    features, vocabulary = encode(model, sequences, batch_size)
+
+    checkpoints, selected = fairseq_run
+    state = load_fairseq_checkpoint(os.path.join(checkpoints, f"checkpoint{read_json(selected)['epoch']}.pt"))["model"]
+    config = RobertaConfig.from_pretrained(folder, local_files_only=True, num_labels=2)
+    tuned = RobertaForSequenceClassification(config)
+    tuned.load_state_dict(to_huggingface(state, head_names(state)[0]), strict=True)
+
+    checkpoints, selected = huggingface_run
+    native = load_epoch(checkpoints, read_json(selected)["epoch"])
+    n = len(sequences)
+    to, back = "to Hugging Face", "to fairseq"
+    rows = [
+        compare("checkpoint", to, "features of every token", features, theirs["features"], n),
+        compare("checkpoint", to, "vocabulary logits, middle token", vocabulary, theirs["vocabulary"], n),
+        compare(
+            "fairseq, fine-tuned", to, "class logits", score(tuned, sequences, batch_size).numpy(), theirs["fairseq"], n
+        ),
+        compare(
+            "Hugging Face, fine-tuned",
+            back,
+            "class logits",
+            score(native, sequences, batch_size).numpy(),
+            theirs["huggingface"],
+            n,
+        ),
+    ]
+    for row in rows:
+        if not row["equal"]:
+            raise StudyError(
+                f"{row['weights']}: {row['quantity']} differ by {row['max_abs_difference']:.3g} between fairseq and "
+                f"Hugging Face on the same {n} reviews (allowed: {TOLERANCE:g}): the conversion is not faithful"
+            )
+    write_tsv(table, rows, COLUMNS)
+
+
+if __name__ == "__main__":
+    with running(snakemake):  # noqa: F821
+        main(
+            snakemake.input.logits,  # noqa: F821
+            snakemake.input.folder,  # noqa: F821
+            (snakemake.input.fairseq, snakemake.input.fairseq_selected),  # noqa: F821
+            (snakemake.input.huggingface, snakemake.input.huggingface_selected),  # noqa: F821
+            snakemake.input.token_ids,  # noqa: F821
+            snakemake.output.table,  # noqa: F821
+            snakemake.params.batch_size,  # noqa: F821
+            snakemake.threads,  # noqa: F821
+        )
