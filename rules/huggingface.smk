@@ -50,19 +50,19 @@ rule convert_checkpoint:
         "../scripts/convert_checkpoint.py"
 
 
-# One job a split: the jobs of training never see the test reviews.
-rule tokenize_huggingface:
+# Two jobs, as in fairseq.smk: the jobs of training never see the test reviews.
+rule tokenize_train_valid:
     input:
-        reviews=f"{RESULTS}/data/{{split}}.review",
-        labels=f"{RESULTS}/data/{{split}}.label",
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["train-valid"]),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["train-valid"]),
         tokenizer=rules.convert_tokenizer.output.folder,
         common=common("errors", "files", "rule", "token_ids"),
     output:
-        token_ids=f"{RESULTS}/sentiment/token-ids/{{split}}.npz",
+        token_ids=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.npz", split=PARTS["train-valid"]),
     log:
-        f"{LOGS}/tokenize_huggingface/{{split}}.log",
+        f"{LOGS}/tokenize_train_valid.log",
     benchmark:
-        f"{BENCHMARKS}/tokenize_huggingface/{{split}}.tsv"
+        f"{BENCHMARKS}/tokenize_train_valid.tsv"
     conda:
         "../envs/huggingface.yaml"
     threads: 1
@@ -72,33 +72,60 @@ rule tokenize_huggingface:
     params:
         max_positions=ARCHITECTURE["max_positions"],
     script:
-        "../scripts/tokenize_huggingface.py"
+        "../scripts/tokenize_reviews.py"
 
 
-# A rule of its own because it reads fairseq's data with fairseq, whose environment is another.
-rule compare_token_ids:
+use rule tokenize_train_valid as tokenize_test with:
     input:
-        token_ids=rules.tokenize_huggingface.output.token_ids,
-        data=branch(
-            evaluate("{split} == 'test'"),
-            then=f"{RESULTS}/sentiment/data-bin/test",
-            otherwise=f"{RESULTS}/sentiment/data-bin/train-valid",
-        ),
+        reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["test"]),
+        labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["test"]),
+        tokenizer=rules.convert_tokenizer.output.folder,
+        common=common("errors", "files", "rule", "token_ids"),
+    output:
+        token_ids=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.npz", split=PARTS["test"]),
+    log:
+        f"{LOGS}/tokenize_test.log",
+    benchmark:
+        f"{BENCHMARKS}/tokenize_test.tsv"
+
+
+# Rules of their own because they read fairseq's data with fairseq, whose environment is another.
+rule compare_train_valid:
+    input:
+        token_ids=rules.tokenize_train_valid.output.token_ids,
+        data=rules.binarize_train_valid.output.folder,
         common=common("errors", "fairseq_commands", "files", "rule", "token_ids"),
     output:
-        parity=f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json",
+        parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=PARTS["train-valid"]),
     log:
-        f"{LOGS}/compare_token_ids/{{split}}.log",
+        f"{LOGS}/compare_train_valid.log",
     benchmark:
-        f"{BENCHMARKS}/compare_token_ids/{{split}}.tsv"
+        f"{BENCHMARKS}/compare_train_valid.tsv"
     conda:
         "../envs/fairseq.yaml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime="10m",
+    params:
+        splits=PARTS["train-valid"],
     script:
         "../scripts/compare_token_ids.py"
+
+
+use rule compare_train_valid as compare_test with:
+    input:
+        token_ids=rules.tokenize_test.output.token_ids,
+        data=rules.binarize_test.output.folder,
+        common=common("errors", "fairseq_commands", "files", "rule", "token_ids"),
+    output:
+        parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=PARTS["test"]),
+    log:
+        f"{LOGS}/compare_test.log",
+    benchmark:
+        f"{BENCHMARKS}/compare_test.tsv"
+    params:
+        splits=PARTS["test"],
 
 
 rule finetune_huggingface:

@@ -121,9 +121,6 @@ def main(token_ids, data, split, parity):
 
 if __name__ == "__main__":
     with running(snakemake):  # noqa: F821
-        main(
-            snakemake.input.token_ids,  # noqa: F821
-            snakemake.input.data,  # noqa: F821
-            snakemake.wildcards.split,  # noqa: F821
-            snakemake.output.parity,  # noqa: F821
-        )
+        splits = snakemake.params.splits  # noqa: F821
+        for token_ids, split, parity in zip(snakemake.input.token_ids, splits, snakemake.output.parity, strict=True):  # noqa: F821
+            main(token_ids, snakemake.input.data, split, parity)  # noqa: F821

@@ -6,7 +6,7 @@ import pytest
 import sentencepiece
 
 import compare_token_ids
-import tokenize_huggingface
+import tokenize_reviews
 from common.errors import StudyError
 from common.fairseq_commands import binarize
 from common.files import read_json, write_lines
@@ -56,7 +56,7 @@ def study(tmp_path_factory):
 
 def tokenize(study, out, **changes):
     arguments = {"reviews": study / "test.review", "labels": study / "test.label"} | changes
-    tokenize_huggingface.main(
+    tokenize_reviews.main(
         str(arguments["reviews"]), str(arguments["labels"]), str(study / "huggingface"), str(out), MAX_POSITIONS
     )
     return str(out)

@@ -52,10 +52,5 @@ def main(reviews, labels, folder, token_ids, max_positions):
 
 if __name__ == "__main__":
     with running(snakemake):  # noqa: F821
-        main(
-            snakemake.input.reviews,  # noqa: F821
-            snakemake.input.labels,  # noqa: F821
-            snakemake.input.tokenizer,  # noqa: F821
-            snakemake.output.token_ids,  # noqa: F821
-            snakemake.params.max_positions,  # noqa: F821
-        )
+        for paths in zip(snakemake.input.reviews, snakemake.input.labels, snakemake.output.token_ids, strict=True):  # noqa: F821
+            main(*paths[:2], snakemake.input.tokenizer, paths[2], snakemake.params.max_positions)  # noqa: F821
