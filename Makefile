@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report study study-file test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report test lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -35,12 +35,16 @@ endif
 FORCE:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-10s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER ARGS=... TESTS=..."
 
 report: $(RUN_STAMP) ## install if need be, run the embedded study, say where its report is
 	@snakemake --cores $(CORES) $(ARGS)
 	echo "The report: $(CURDIR)/results/embedded/report.html"
+
+print: $(RUN_STAMP) ## the embedded study's report as a PDF, too; needs Chromium
+	@snakemake --cores $(CORES) results/embedded/report.pdf $(ARGS)
+	echo "The report: $(CURDIR)/results/embedded/report.pdf"
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
 	@snakemake --cores $(CORES) --configfile "$(STUDY)" $(ARGS) $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
@@ -52,6 +56,42 @@ study-file:
 		echo "make study: give a study's file: make study STUDY=$(firstword $(wildcard studies/*.yaml) studies/NAME.yaml)" >&2
 		exit 2
 	fi
+
+# What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
+# checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
+PAGE_RULES := aggregate_runs count_errors tabulate_test_accuracy plot_accuracy_by_epoch plot_arms audit_data \
+	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss build_lora_ledger \
+	record_provenance build_report check_report
+PAGE_FILES := report.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \
+	test_accuracy.tsv test_accuracy.md test_accuracy.tex audit.tsv audit.json protocol_diff.tsv baselines.tsv \
+	claims.tsv statistics figures qa/runs.tsv qa/loss.tsv qa/summary.tsv qa/generations.jsonl qa/lora_ledger.tsv \
+	qa/lora_ledger.md qa/figures
+# The study that STUDY names, else the embedded one, by the name in its file.
+STUDY_NAME = $(or $(shell sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$(or $(STUDY),config.yaml)"),unnamed)
+OF_STUDY = $(if $(STUDY),--configfile "$(STUDY)") $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
+
+clean-report: ## remove a study's report, figures and tables; the records of its runs stay: [STUDY=FILE]
+	@cd "results/$(STUDY_NAME)"
+	rm -rf $(PAGE_FILES)
+
+regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, and compare the bytes: [STUDY=FILE]
+	@cd "results/$(STUDY_NAME)"
+	before=$$(find $(PAGE_FILES) -type f -exec sha256sum {} + 2> /dev/null || true)
+	rm -rf $(PAGE_FILES)
+	cd "$(CURDIR)"
+	# Of the rules that make files only these are used (and any that they name as rules.NAME), so nothing can be trained.
+	snakemake "results/$(STUDY_NAME)/report_numbers.tsv" --cores $(CORES) $(OF_STUDY) --allowed-rules $(PAGE_RULES) $(ARGS)
+	cd "results/$(STUDY_NAME)"
+	if [ -z "$$before" ]; then
+		echo "Made again; there was nothing before to compare with: $$PWD/report.html"
+	else
+		sha256sum --check --quiet <<< "$$before"
+		echo "The same bytes in all $$(wc -l <<< "$$before") files that were there: $$PWD/report.html"
+	fi
+
+snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as a zip: [STUDY=FILE]
+	@snakemake --report "results/$(STUDY_NAME)/snakemake-report.zip" --cores 1 $(OF_STUDY) $(ARGS)
+	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)

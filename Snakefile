@@ -17,7 +17,10 @@ include: "rules/huggingface.smk"
 include: "rules/aggregate.smk"
 include: "rules/trust.smk"
 include: "rules/qa.smk"
+include: "rules/provenance.smk"
 include: "rules/report.smk"
+include: "rules/print.smk"
+include: "rules/export.smk"
 
 
 rule all:
@@ -25,4 +28,5 @@ rule all:
     input:
         f"{RESULTS}/report.html",
         f"{RESULTS}/report_numbers.tsv",
+        f"{RESULTS}/ro-crate-metadata.json",
         COMPARISON,

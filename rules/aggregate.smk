@@ -70,7 +70,13 @@ rule count_errors:
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         common=common("errors", "files", "rule"),
     output:
-        errors=f"{RESULTS}/errors.tsv",
+        errors=report(
+            f"{RESULTS}/errors.tsv",
+            caption="../report/errors.rst",
+            category="Sentiment",
+            subcategory="Tables",
+            labels={"table": "errors by review"},
+        ),
     log:
         f"{LOGS}/count_errors.log",
     benchmark:

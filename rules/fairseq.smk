@@ -62,6 +62,7 @@ rule finetune_fairseq:
             "fairseq_scoring",
             "fairseq_state",
             "files",
+            "machine",
             "roberta",
             "rule",
             "training",

@@ -135,7 +135,7 @@ rule finetune_huggingface:
         # Not read: no run starts on token ids that differ from fairseq's.
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=["train", "valid"]),
         checkpoint=rules.convert_checkpoint.output.folder,
-        common=common("batching", "errors", "files", "rule", "scoring", "token_ids", "training", "weights"),
+        common=common("batching", "errors", "files", "machine", "rule", "scoring", "token_ids", "training", "weights"),
     output:
         checkpoints=directory(f"{HUGGINGFACE_RUN}/checkpoints"),
         history=f"{HUGGINGFACE_RUN}/history.tsv",

@@ -148,7 +148,7 @@ rule finetune_lora:
         train=rules.build_qa_pairs.output.train,
         heldout=rules.build_qa_pairs.output.heldout,
         base=rules.build_qa_base_model.output.base,
-        common=common("batching", "causal_lm", "errors", "files", "lora", "qa", "rule"),
+        common=common("batching", "causal_lm", "errors", "files", "lora", "machine", "qa", "rule"),
     output:
         loss=f"{QA_RUN}/loss.tsv",
         adapter=directory(f"{QA_RUN}/adapter"),

@@ -44,8 +44,9 @@ rule build_report:
         errors=rules.count_errors.output.errors,
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         training_benchmarks=runs(f"{BENCHMARKS}/finetune_{{framework}}/{{init}}/seed{{seed}}.tsv"),
+        provenance=rules.record_provenance.output.crate,
         template=workflow.source_path("../report/report.html.j2"),
-        common=common("arms", "errors", "files", "page", "report_sections", "rule"),
+        common=common("arms", "errors", "files", "machine", "page", "report_sections", "rule"),
     output:
         report=report(
             f"{RESULTS}/report.html",

@@ -42,7 +42,13 @@ rule prove_weights:
         converted=f"{RESULTS}/checkpoint/huggingface",
         common=common("errors", "files", "rule"),
     output:
-        table=report(f"{RESULTS}/weights.tsv", category="Trust", labels={"table": "proof of weights"}),
+        table=report(
+            f"{RESULTS}/weights.tsv",
+            caption="../report/weights.rst",
+            category="Trust",
+            subcategory="Tables",
+            labels={"table": "proof of weights"},
+        ),
     log:
         f"{LOGS}/prove_weights.log",
     benchmark:
@@ -112,7 +118,13 @@ if len(FIRST_RUNS) == 2:
                 "batching", "checkpoints", "errors", "files", "roberta", "rule", "scoring", "token_ids", "training"
             ),
         output:
-            table=report(LOGIT_PARITY[0], category="Trust", labels={"table": "logits of both frameworks"}),
+            table=report(
+                LOGIT_PARITY[0],
+                caption="../report/logit_parity.rst",
+                category="Trust",
+                subcategory="Tables",
+                labels={"table": "logits of both frameworks"},
+            ),
         log:
             f"{LOGS}/compare_logits.log",
         benchmark:
@@ -145,7 +157,9 @@ rule audit_data:
     output:
         table=report(
             f"{RESULTS}/audit.tsv",
+            caption="../report/audit.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "data audit"},
         ),
         details=f"{RESULTS}/audit.json",
@@ -173,7 +187,9 @@ rule build_protocol_diff:
     output:
         table=report(
             f"{RESULTS}/protocol_diff.tsv",
+            caption="../report/protocol_diff.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "protocol diff"},
         ),
     log:
@@ -201,19 +217,31 @@ rule compute_statistics:
     output:
         arms=report(
             f"{RESULTS}/statistics/arms.tsv",
+            caption="../report/arm_statistics.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "arms with intervals"},
         ),
         pairs=report(
             f"{RESULTS}/statistics/pairs.tsv",
+            caption="../report/pairs.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "pairs of arms, with verdicts"},
         ),
-        mcnemar=f"{RESULTS}/statistics/mcnemar.tsv",
+        mcnemar=report(
+            f"{RESULTS}/statistics/mcnemar.tsv",
+            caption="../report/mcnemar.rst",
+            category="Trust",
+            subcategory="Tables",
+            labels={"table": "McNemar's test"},
+        ),
         method=f"{RESULTS}/statistics/method.json",
         learned=report(
             f"{RESULTS}/learned.tsv",
+            caption="../report/learned.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "which runs learnt"},
         ),
     log:
@@ -248,7 +276,9 @@ rule train_baselines:
     output:
         table=report(
             f"{RESULTS}/baselines.tsv",
+            caption="../report/baselines.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "baselines"},
         ),
     log:
@@ -274,7 +304,9 @@ rule build_parameter_ledger:
     output:
         ledger=report(
             f"{RESULTS}/parameter_ledger.tsv",
+            caption="../report/parameter_ledger.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "parameter ledger"},
         ),
     log:
@@ -310,7 +342,9 @@ rule check_claims:
     output:
         claims=report(
             f"{RESULTS}/claims.tsv",
+            caption="../report/claims.rst",
             category="Trust",
+            subcategory="Tables",
             labels={"table": "claims"},
         ),
     log:

@@ -1,6 +1,5 @@
 """Build report.html: one page from the study's files, the same bytes at every build."""
 
-import hashlib
 import json
 import os
 
@@ -9,11 +8,9 @@ from common import report_sections as more
 from common.arms import arm_label, arms_of, colour_of, percent, run_label
 from common.errors import StudyError
 from common.files import read_json, write_text
+from common.machine import PLACES, settings_hash, study_settings
 from common.page import Study, as_code, as_integer, cell, column, figure, figures, notice, section, table
 from common.rule import running
-
-# Settings that say where files lie on one machine and not what the study is.
-PLACES = ("mirror",)
 
 
 def of_arm(rows, framework, init):
@@ -353,11 +350,6 @@ def flatten(value, prefix=""):
     return [(prefix, json.dumps(value, ensure_ascii=False))]
 
 
-def settings_of(config):
-    """Return the settings without machine paths' keys (`PLACES`)."""
-    return {key: value for key, value in config.items() if key not in PLACES}
-
-
 def settings(study):
     """Every setting of the study, as resolved from config.yaml and the study's file."""
     return section(
@@ -366,7 +358,7 @@ def settings(study):
         table(
             f"Every setting of study {study.settings.get('study', '')}, the defaults among them",
             ["Key", column("Value", wide=True)],
-            [[as_code(key), as_code(text)] for key, text in flatten(settings_of(study.settings))],
+            [[as_code(key), as_code(text)] for key, text in flatten(study_settings(study.settings))],
             fold="All settings",
         ),
     )
@@ -421,7 +413,7 @@ def data(study):
 
 
 def provenance(study):
-    """Versions and hashes: what made these results."""
+    """Versions, hashes, times and machines: what made these results."""
     records = [read_json(path) for path in study.paths("run_records")]
     versions = {}
     for record in records:
@@ -434,11 +426,12 @@ def provenance(study):
         rows.append(
             [name, cell(version, code=True), "all arms" if of == arms else ", ".join(arm_label(*arm) for arm in of)]
         )
-    encoded = json.dumps(settings_of(study.settings), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    digest = hashlib.sha256(encoded.encode("utf-8")).hexdigest()
-    identity = [["SHA-256 of the settings", cell(digest, code=True)]]
+    identity = [["SHA-256 of the settings", cell(settings_hash(study_settings(study.settings)), code=True)]]
     if study.commit:
         identity.append(["Commit of the workflow", cell(study.commit, code=True)])
+    if study.has("provenance"):
+        crate = study.link(study.path("provenance"))
+        identity.append(["The same for programs (RO-Crate)", cell(crate, code=True, href=crate)])
     return section(
         "provenance",
         "Provenance",
@@ -449,10 +442,47 @@ def provenance(study):
             note="The hash is that of the settings above as JSON with sorted keys and no spaces"
             f" (without {join(PLACES)}).",
         ),
+        table(
+            "Every run by its own record: when it started, from which commit and settings, on what",
+            [
+                "Run",
+                "Started (UTC)",
+                "Commit",
+                "Settings",
+                column("Machine", wide=True),
+                column("Threads", number=True),
+            ],
+            [run_row(record) for record in records],
+            note="Settings: first 16 digits of the SHA-256 of the run's own settings, alike in runs that differ in "
+            "nothing but the seed. The hashes of data and predictions are in the record for programs."
+            + (
+                " A dash: the run was made before this was recorded."
+                if any("started" not in r for r in records)
+                else ""
+            ),
+        )
+        if records
+        else None,
         table("Versions that the runs recorded", ["Package", "Version", column("Arms", wide=True)], rows)
         if rows
         else None,
     )
+
+
+def run_row(record):
+    """Return the cells of one run's record; an older record that lacks a fact has a dash there."""
+    machine = record.get("machine") or {}
+    memory = f"{machine['memory_mb'] / 1024:.0f} GiB" if machine.get("memory_mb") else None
+    cores = f"{machine['cores']} core{'s' if machine['cores'] > 1 else ''}" if machine.get("cores") else None
+    where = [machine.get("cpu"), cores, memory, machine.get("gpu"), machine.get("os")]
+    return [
+        run_label(record["framework"], record["init"], record["seed"]),
+        cell((record.get("started") or "").removesuffix("+00:00").replace("T", " ")),
+        cell(record.get("commit") or "", code=True),
+        cell((record.get("settings_sha256") or "")[:16], code=True),
+        cell(", ".join(fact for fact in where if fact)),
+        cell(record.get("threads")),
+    ]
 
 
 def origins(sections):

@@ -12,6 +12,7 @@ from common.fairseq_commands import architecture_flags, import_fairseq, train
 from common.fairseq_scoring import HEAD
 from common.fairseq_state import require
 from common.files import atomic_path, write_json, write_tsv
+from common.machine import job_record, now
 from common.rule import running
 from common.training import resolve_precision, set_threads, versions, warmup_updates
 from common.weights import describe_draw, prove_weights
@@ -187,6 +188,7 @@ def main(
     from fairseq.data import data_utils
 
     set_threads(threads)
+    record = job_record({"architecture": architecture, "settings": settings})
     precision = resolve_precision(settings["precision"])
     reference = load_fairseq_checkpoint(checkpoint)["model"] if init == "pretrained" else {}
     n = {
@@ -233,6 +235,8 @@ def main(
                 "train_seconds": seconds,
                 "precision": precision,
                 "threads": threads,
+                **record,
+                "ended": now(),
                 "versions": versions(),
                 "protocol": protocol,
             },

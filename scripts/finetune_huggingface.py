@@ -15,6 +15,7 @@ from transformers import logging as transformers_logging
 from common.batching import count_updates, epoch_batches
 from common.errors import StudyError
 from common.files import atomic_path, write_json, write_tsv
+from common.machine import job_record, now
 from common.rule import running
 from common.scoring import pad_batch, score, summarize
 from common.token_ids import read_token_ids
@@ -361,6 +362,7 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
     """
     transformers_logging.set_verbosity_warning()
     set_threads(threads)
+    record = job_record({"settings": settings})
     device = choose_device()
     precision = resolve_precision(settings["precision"], device)
     reviews = {"train": Reviews(train), "valid": Reviews(valid)}
@@ -417,6 +419,8 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
                 "precision": precision,
                 "device": device,
                 "threads": threads,
+                **record,
+                "ended": now(),
                 "versions": versions(),
                 "protocol": live_protocol(trainer, drawn),
             },

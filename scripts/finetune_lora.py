@@ -30,6 +30,7 @@ from common.causal_lm import (
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, sha256, write_json, write_tsv
 from common.lora import check_lora, describe, empty_model, lora_arguments
+from common.machine import job_record, now
 from common.qa import check_base, encode_pair
 from common.rule import running
 
@@ -287,6 +288,7 @@ def main(train_path, heldout_path, base, loss_path, adapter_path, run_path, stat
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
     """
     started = time.monotonic()
+    record = job_record({"lora": lora, "training": training})
     # ---- settings against the model's shapes, before weights are read
     check_base(base)
     check_lora(lora, rank, describe(empty_model(read_json(os.path.join(base, "config.json")))))
@@ -343,6 +345,8 @@ def main(train_path, heldout_path, base, loss_path, adapter_path, run_path, stat
             "threads": torch.get_num_threads(),
             "resumed_after": done,
             "seconds": time.monotonic() - started,
+            **record,
+            "ended": now(),
             "versions": versions(),
             "lora": lora_arguments(lora, rank),
             "protocol": training,

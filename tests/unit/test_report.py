@@ -218,6 +218,46 @@ def test_runs_that_failed_are_named(tmp_path):
     )
 
 
+def test_one_run_more_is_on_the_page_and_touches_no_other_row(tmp_path):
+    """From two seeds to three: one run more for each arm."""
+    fewer, more = (build(tmp_path / str(n), make_study(tmp_path / str(n), n_seeds=n)) for n in (2, 3))
+
+    def rows(html):
+        part = html.split("Every run: the epoch chosen on validation")[1].split("</table>")[0]
+        return [text_of(f"<body>{row}<script>") for row in part.split("<tr>")[2:]]
+
+    assert (len(rows(fewer)), len(rows(more))) == (6, 9)
+    assert set(rows(fewer)) < set(rows(more))
+    assert "Runs of the settings that have no result here" not in more
+
+
+def test_a_study_without_question_answering_does_not_mention_it(study, tmp_path):
+    folder, files, html = study
+    settings = SETTINGS | {"qa": {"enabled": False}}
+    text = text_of(build(tmp_path, files, settings))
+    assert 'id="question-answering"' not in html
+    assert not re.search(r"BLOOM|LoRA", text)
+
+
+def test_provenance_shows_each_run_by_its_record_and_the_file_for_programs(study, tmp_path):
+    folder, files, html = study
+    old = text_of(html)
+    assert "A dash: the run was made before this was recorded." in old
+    crate = folder / "ro-crate-metadata.json"
+    write_json(crate, {})
+    records = []
+    for place, path in enumerate(files["run_records"]):
+        records.append(str(tmp_path / f"run{place}.json"))
+        facts = {"cpu": "A processor", "cores": 1, "memory_mb": 2048, "gpu": None, "os": "Linux"}
+        recorded = {"started": "2026-01-02T10:00:00+00:00", "commit": "feedbee", "settings_sha256": "5" * 64}
+        write_json(records[-1], read_json(path) | recorded | {"machine": facts, "threads": 4})
+    new = build(folder, files | {"run_records": records, "provenance": str(crate)})
+    assert '<a href="ro-crate-metadata.json">' in new
+    row = "fairseq/random/seed2 2026-01-02 10:00:00 feedbee 5555555555555555 A processor, 1 core, 2 GiB, Linux 4"
+    assert row in text_of(new)
+    assert "A dash: the run was made" not in text_of(new)
+
+
 def test_equal_means_are_not_ranked(tmp_path):
     files = make_study(tmp_path)
     rows = read_tsv(files["test_accuracy"])

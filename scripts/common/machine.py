@@ -1,0 +1,95 @@
+"""What a job records about itself where and when it runs: time, code, settings, machine."""
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+
+# Settings that say where files lie on one machine and not what the study is.
+PLACES = ("mirror",)
+
+
+def now():
+    """Return the time in UTC to the second, such as `2026-01-31T12:00:00+00:00`."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def study_settings(config):
+    """Return the settings of a study without the keys of `PLACES`."""
+    return {key: value for key, value in config.items() if key not in PLACES}
+
+
+def settings_hash(settings):
+    """Return the SHA-256 of settings as JSON with sorted keys and no spaces, in hexadecimal."""
+    encoded = json.dumps(settings, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(encoded.encode("utf-8")).hexdigest()
+
+
+def commit(folder=None):
+    """Return the commit of the code in use, with `-dirty` after it where files differ; empty outside git.
+
+    Asked by the job and not given to it: as a parameter, every commit would train every run anew.
+
+    Args:
+        folder: a folder of the repository; None: this file's.
+    """
+    folder = folder or os.path.dirname(os.path.abspath(__file__))
+    command = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def cpu_model(path="/proc/cpuinfo"):
+    """Return the processor's name as Linux gives it, else as Python does."""
+    try:
+        with open(path, encoding="utf-8") as handle:
+            names = [line.partition(":")[2].strip() for line in handle if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def machine():
+    """Return what can change time or rounding: processor, cores and memory, GPU, operating system; never a host name.
+
+    Returns:
+        dict: cpu (str); cores (int, those that this job may use); memory_mb (int or None); gpu (str or None);
+        os (str).
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    except (ValueError, OSError, AttributeError):
+        memory = None
+    # Not imported here: rules without PyTorch use this module too.
+    torch = sys.modules.get("torch")
+    gpu = torch.cuda.get_device_name(0) if torch is not None and torch.cuda.is_available() else None
+    return {
+        "cpu": cpu_model(),
+        "cores": cores,
+        "memory_mb": memory,
+        "gpu": gpu,
+        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+
+
+def job_record(settings):
+    """Return what a job that starts now records of itself; it adds `ended` (`now`) when it writes its record.
+
+    Args:
+        settings: the parameters that decide its result, as plain types.
+
+    Returns:
+        dict: started, commit, settings_sha256, machine.
+    """
+    return {
+        "started": now(),
+        "commit": commit(),
+        "settings_sha256": settings_hash(settings),
+        "machine": machine(),
+    }
