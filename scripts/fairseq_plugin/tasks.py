@@ -9,7 +9,7 @@ from typing import Optional
 import torch
 from fairseq.data import iterators
 from fairseq.modules import SinusoidalPositionalEmbedding
-from fairseq.tasks import masked_lm, register_task
+from fairseq.tasks import register_task
 from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
 
@@ -106,16 +106,6 @@ def read_history(path):
         return [json.loads(line) for line in handle]
 
 
-def word_starts(dictionary):
-    """Return for every symbol whether a word starts with it, uint8: SentencePiece marks such pieces, specials count."""
-    starts = [i < dictionary.nspecial or dictionary[i].startswith(("\u2581", "<")) for i in range(len(dictionary))]
-    return torch.tensor(starts, dtype=torch.uint8)
-
-
-# fairseq's own reads a setting that its masked_lm task no longer has.
-masked_lm.get_whole_word_mask = lambda args, dictionary: word_starts(dictionary)
-
-
 @dataclass
 class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     """`masked_lm` and the study's flags."""
@@ -129,8 +119,6 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
 @register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
 class ReviewMaskedLM(StudyTask, MaskedLMTask):
     """fairseq's masked language modelling, with a choice of first weights for what little text can teach."""
-
-    args = None  # asked for with --mask-whole-words
 
     def build_model(self, cfg, from_checkpoint=False):
         """Build the model and scale its fresh normal weights from sd 0.02 to `--init-sd`.
