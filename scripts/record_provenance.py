@@ -5,7 +5,7 @@ gave) and one for the report. Everything comes from the study's files: no clock 
 build. The report's action has therefore neither time nor machine: neither can change a byte of it.
 
 Not Snakemake's RO-Crate reporter (snakemake-report-plugin-rocrate): it packs every file of the DAG into a zip,
-checkpoints among them, stamps it with the time of writing, and knows neither seeds nor settings' hashes.
+checkpoints among them, and knows neither seeds nor hashes of settings.
 
 Source: RO-Crate 1.1; Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5).
 """

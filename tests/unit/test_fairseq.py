@@ -1,5 +1,6 @@
 """The fairseq side: pieces, binarized data, the plug-in's history, resumed pretraining, proof of weights."""
 
+import math
 import os
 import signal
 import subprocess
@@ -176,6 +177,24 @@ def test_a_killed_pretraining_goes_on_and_ends_with_the_same_weights(made):
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert (made / "again.tsv").read_bytes() == (made / "pretraining.tsv").read_bytes()
+
+
+def test_positions_may_start_as_sine_waves(made):
+    settings = PRETRAINING | {"updates": 2, "warmup_updates": 1, "lr": 1e-12, "weight_decay": 0.0, "init_sd": 0.05}
+    settings |= {"position_init": "sinusoidal"}
+    python(
+        made,
+        "import pretrain\n"
+        f"pretrain.main('corpus', 'waves.pt', 'waves.tsv', 'tb3', {ARCHITECTURE!r}, {settings!r}, 'state3', 1)",
+    )
+    import torch
+
+    table = torch.load(made / "waves.pt", weights_only=True)["model"]["encoder.sentence_encoder.embed_positions.weight"]
+    assert (table[1] == 0).all()  # padding
+    for row, i in ((2, 0), (17, 3), (65, 15)):
+        angle = row * 10000 ** (-i / 15)  # 32 columns: 16 sines, then 16 cosines, of rates 1 to 1/10000
+        for column, wave in ((i, math.sin(angle)), (16 + i, math.cos(angle))):
+            assert float(table[row, column]) == pytest.approx(0.05 * 2**0.5 * wave, abs=1e-5)
 
 
 def test_a_torn_state_is_passed_over(tmp_path, made):
