@@ -21,6 +21,9 @@ FILES = (
     "learned.tsv",
     "baselines.tsv",
     "protocol_diff.tsv",
+    "weights.tsv",
+    "logit_parity.tsv",
+    "audit.tsv",
     "checkpoint/pretraining.tsv",
     "figures/arms.svg",
 )
