@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -92,6 +92,13 @@ regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, 
 snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as a zip: [STUDY=FILE]
 	@snakemake --report "results/$(STUDY_NAME)/snakemake-report.zip" --cores 1 $(OF_STUDY) $(ARGS)
 	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
+
+compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=claims/published_runs.tsv:published [PAGE=FILE]
+	@python scripts/compare_studies.py "$(FIRST)" "$(SECOND)" "$(or $(PAGE),results/comparison.html)"
+	echo "The comparison: $(or $(PAGE),results/comparison.html)"
+
+tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
+	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
