@@ -453,7 +453,7 @@ def provenance(study):
                 column("Threads", number=True),
             ],
             [run_row(record) for record in records],
-            note="Settings: first 16 digits of the SHA-256 of the run's own settings, alike in runs that differ in "
+            note="Settings: first digits of the SHA-256 of the run's own settings, alike in runs that differ in "
             "nothing but the seed. The hashes of data and predictions are in the record for programs."
             + (
                 " A dash: the run was made before this was recorded."

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 from html.parser import HTMLParser
 
 from common.claims import NUMBER
@@ -11,6 +12,8 @@ from common.files import write_tsv
 from common.rule import running
 
 COLUMNS = ("number", "text", "file", "place")
+# Digits that belong to a name, as in SHA-256.
+NAMES = re.compile(r"[A-Za-z]+-\d+")
 # Rows of a table whose every cell counts: a longer one would hold almost any number, so only its counts do.
 LONG = 200
 # What is not prose: tables show files as they are, drawings and code are not sentences.
@@ -116,7 +119,7 @@ def trace(sentences, sources):
             for printed in forms(value):
                 known.setdefault(printed, (name, place))
     for sentence in sentences:
-        for printed in NUMBER.findall(sentence):
+        for printed in NUMBER.findall(NAMES.sub("", sentence)):
             name, place = known.get(printed.lstrip("+-\N{MINUS SIGN}"), ("", ""))
             yield {"number": printed, "text": sentence, "file": name, "place": place}
 

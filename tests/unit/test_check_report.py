@@ -21,7 +21,7 @@ def study(tmp_path):
     return tmp_path
 
 
-def run(study, typed="so it is.", settings=None):
+def run(study, typed="so says SHA-256.", settings=None):
     write_text(study / "report.html", PAGE.format(typed=typed))
     tables = [str(study / "runs.tsv"), str(study / "manifest.json")]
     check_report.main(str(study / "report.html"), tables, settings or {}, str(study / "numbers.tsv"))
