@@ -85,7 +85,10 @@ regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, 
 	if [ -z "$$before" ]; then
 		echo "Made again; there was nothing before to compare with: $$PWD/report.html"
 	else
-		sha256sum --check --quiet <<< "$$before"
+		if ! sha256sum --check --quiet <<< "$$before"; then
+			echo "regenerate: other bytes than before. The page and the crate name the commit of the code: another commit changes both" >&2
+			exit 1
+		fi
 		echo "The same bytes in all $$(wc -l <<< "$$before") files that were there: $$PWD/report.html"
 	fi
 
