@@ -205,7 +205,7 @@ def main(first, second, path):
     ]
     sections = [
         section(
-            "answer",
+            "conclusions",
             "What holds in both",
             notice(f"Synthetic data: {', '.join(synthetic)}.") if synthetic else None,
             pairs_table(sides, pairs) if pairs else None,
