@@ -98,6 +98,7 @@ if config["checkpoint"]["source"] == "pretrain":
                 "fairseq_commands",
                 "fairseq_state",
                 "files",
+                "machine",
                 "roberta",
                 "rule",
                 "state",

@@ -1,7 +1,6 @@
 """Constants and input functions that the other rule files share; no rules."""
 
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
@@ -10,6 +9,7 @@ from common.addresses import expand_addresses, record_path
 from common.config import validate_study
 from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
+from common.machine import commit
 from common.protocol import framework_settings
 
 try:
@@ -30,11 +30,7 @@ GPU = int(shutil.which("nvidia-smi") is not None)
 
 ARMS = [(arm["framework"], arm["init"]) for arm in config["sentiment"]["arms"]]
 SEEDS = config["sentiment"]["seeds"]
-COMMIT = subprocess.run(
-    ["git", "-C", workflow.basedir, "describe", "--always", "--dirty", "--abbrev=40"],
-    capture_output=True,
-    text=True,
-).stdout.strip()
+COMMIT = commit(workflow.basedir)
 
 
 wildcard_constraints:

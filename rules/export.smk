@@ -15,7 +15,18 @@ rule export_model:
         reviews=f"{RESULTS}/data/test.review",
         predictions=f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv",
         template=workflow.source_path("../report/model_card.md.j2"),
-        common=common("batching", "checkpoints", "errors", "files", "roberta", "rule", "scoring", "training"),
+        common=common(
+            "batching",
+            "checkpoints",
+            "conversion",
+            "errors",
+            "files",
+            "machine",
+            "roberta",
+            "rule",
+            "scoring",
+            "training",
+        ),
     output:
         folder=directory(f"{RESULTS}/models/{{framework}}-{{init}}-seed{{seed}}"),
     log:

@@ -99,7 +99,15 @@ rule evaluate_fairseq:
         checkpoints=rules.finetune_fairseq.output.checkpoints,
         selected=f"{RUN}/selected.json",
         common=common(
-            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "predictions", "rule", "training"
+            "batching",
+            "errors",
+            "fairseq_commands",
+            "fairseq_scoring",
+            "files",
+            "machine",
+            "predictions",
+            "rule",
+            "training",
         ),
         plugin=plugin(),
     output:
@@ -125,7 +133,9 @@ rule test_curve_fairseq:
         data=rules.binarize_test.output.folder,
         checkpoints=rules.finetune_fairseq.output.checkpoints,
         history=rules.finetune_fairseq.output.history,
-        common=common("batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "rule", "training"),
+        common=common(
+            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "machine", "rule", "training"
+        ),
         plugin=plugin(),
     output:
         curve=f"{RUN}/test_curve.tsv",

@@ -165,7 +165,9 @@ rule evaluate_huggingface:
         checkpoints=rules.finetune_huggingface.output.checkpoints,
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
-        common=common("batching", "errors", "files", "predictions", "rule", "scoring", "token_ids", "training"),
+        common=common(
+            "batching", "errors", "files", "machine", "predictions", "rule", "scoring", "token_ids", "training"
+        ),
     output:
         predictions=f"{RESULTS}/predictions/huggingface/{{init}}/seed{{seed}}.tsv",
     log:
@@ -190,7 +192,7 @@ rule test_curve_huggingface:
         checkpoints=rules.finetune_huggingface.output.checkpoints,
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
-        common=common("batching", "errors", "files", "rule", "scoring", "token_ids", "training"),
+        common=common("batching", "errors", "files", "machine", "rule", "scoring", "token_ids", "training"),
     output:
         curve=f"{HUGGINGFACE_RUN}/test_curve.tsv",
     log:

@@ -91,7 +91,7 @@ rule check_report:
             f"{RESULTS}/data/manifest.json",
             *(QA_REPORT[name] for name in ("qa_summary", "qa_manifest", "lora_ledger") if QA_REPORT),
         ],
-        common=common("claims", "errors", "files", "rule"),
+        common=common("claims", "errors", "files", "parameters", "rule", "statistics"),
     output:
         numbers=f"{RESULTS}/report_numbers.tsv",
     log:

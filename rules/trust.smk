@@ -86,6 +86,7 @@ if len(FIRST_RUNS) == 2:
                 "fairseq_commands",
                 "fairseq_scoring",
                 "files",
+                "machine",
                 "roberta",
                 "rule",
                 "training",
@@ -115,7 +116,17 @@ if len(FIRST_RUNS) == 2:
             folder=f"{RESULTS}/checkpoint/huggingface",
             token_ids=f"{RESULTS}/sentiment/token-ids/valid.npz",
             common=common(
-                "batching", "checkpoints", "errors", "files", "roberta", "rule", "scoring", "token_ids", "training"
+                "batching",
+                "checkpoints",
+                "conversion",
+                "errors",
+                "files",
+                "machine",
+                "roberta",
+                "rule",
+                "scoring",
+                "token_ids",
+                "training",
             ),
         output:
             table=report(

@@ -6,7 +6,7 @@ import os
 import re
 from html.parser import HTMLParser
 
-from common.claims import NUMBER
+from common.claims import NUMBER, cell_numbers
 from common.errors import StudyError
 from common.files import write_tsv
 from common.rule import running
@@ -18,7 +18,7 @@ NAMES = re.compile(r"[A-Za-z]+-\d+")
 LONG = 200
 # What is not prose: tables show files as they are, drawings and code are not sentences.
 SKIPPED = {"table", "svg", "script", "style", "code", "head"}
-BLOCKS = {"p", "li", "figcaption", "caption", "summary", "h1", "h2", "h3", "h4", "footer", "header", "dd", "dt"}
+BLOCKS = {"p", "li", "figcaption", "summary", "h1", "h2", "h3", "h4", "footer", "header", "dd", "dt"}
 
 
 class Prose(HTMLParser):
@@ -26,7 +26,7 @@ class Prose(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.skipping, self.blocks, self.depth = 0, [], 0
+        self.skipping, self.blocks = 0, []
 
     def handle_starttag(self, tag, attrs):
         """Open a block, or something to skip."""
@@ -72,11 +72,8 @@ def numbers_of(path):
 
 
 def as_numbers(text):
-    """Return [float] of a text that is a number, else an empty list."""
-    try:
-        return [float(str(text).replace("\N{MINUS SIGN}", "-"))]
-    except ValueError:
-        return []
+    """Return [float] of a text that is a number, with a true minus sign too, else an empty list."""
+    return cell_numbers((text or "").replace("\N{MINUS SIGN}", "-"))
 
 
 def walk(node, place):

@@ -6,10 +6,9 @@ import numpy as np
 import torch
 
 from common.batching import length_sorted_batches
-from common.checkpoints import load_fairseq_checkpoint
+from common.conversion import load_converted
 from common.errors import StudyError
 from common.files import read_json, write_tsv
-from common.roberta import head_names, to_huggingface
 from common.rule import running
 from common.scoring import load_epoch, pad_batch, score
 from common.token_ids import read_token_ids
@@ -66,7 +65,7 @@ def main(logits, folder, fairseq_run, huggingface_run, token_ids, table, batch_s
     Raises:
         StudyError: a number differs by more than `TOLERANCE`; names which.
     """
-    from transformers import RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification
+    from transformers import RobertaForMaskedLM
 
     set_threads(threads)
     sequences, _ = read_token_ids(token_ids)
@@ -76,10 +75,7 @@ def main(logits, folder, fairseq_run, huggingface_run, token_ids, table, batch_s
     features, vocabulary = encode(model, sequences, batch_size)
 
     checkpoints, selected = fairseq_run
-    state = load_fairseq_checkpoint(os.path.join(checkpoints, f"checkpoint{read_json(selected)['epoch']}.pt"))["model"]
-    config = RobertaConfig.from_pretrained(folder, local_files_only=True, num_labels=2)
-    tuned = RobertaForSequenceClassification(config)
-    tuned.load_state_dict(to_huggingface(state, head_names(state)[0]), strict=True)
+    tuned = load_converted(os.path.join(checkpoints, f"checkpoint{read_json(selected)['epoch']}.pt"), folder)
 
     checkpoints, selected = huggingface_run
     native = load_epoch(checkpoints, read_json(selected)["epoch"])

@@ -5,13 +5,12 @@ import shutil
 from statistics import NormalDist
 
 import jinja2
-from transformers import RobertaConfig, RobertaForSequenceClassification, pipeline
 from transformers import logging as transformers_logging
+from transformers import pipeline
 
-from common.checkpoints import load_fairseq_checkpoint
+from common.conversion import load_converted
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
-from common.roberta import head_names, to_huggingface
 from common.rule import running
 from common.scoring import load_epoch
 from common.training import choose_device, set_threads
@@ -102,17 +101,7 @@ def load_classifier(framework, checkpoints, epoch, converted):
     if framework == "huggingface":
         model = load_epoch(checkpoints, epoch).cpu()
     else:
-        path = os.path.join(checkpoints, f"checkpoint{epoch}.pt")
-        state = load_fairseq_checkpoint(path)["model"]
-        heads = head_names(state)
-        if len(heads) != 1:
-            raise StudyError(f"{path} has {len(heads)} classification heads and must have one: fine-tune again")
-        try:
-            config = RobertaConfig.from_pretrained(converted, local_files_only=True, num_labels=len(LABELS))
-            model = RobertaForSequenceClassification(config)
-            model.load_state_dict(to_huggingface(state, heads[0]), strict=True)
-        except (OSError, KeyError, RuntimeError) as error:
-            raise StudyError(f"{path} does not fit {converted} ({error}): make both again") from error
+        model = load_converted(os.path.join(checkpoints, f"checkpoint{epoch}.pt"), converted)
     model.config.id2label = dict(LABELS)
     model.config.label2id = {name: number for number, name in LABELS.items()}
     return model.eval()
@@ -155,6 +144,7 @@ def prove(folder, texts, rows, batch_size):
 
 def percent(fraction, decimals=2):
     """Return a fraction as a percentage with fixed decimals, such as `79.50`."""
+    # Not that of `common.arms`: it needs SciPy, which this environment has not.
     return f"{100 * float(fraction):.{decimals}f}"
 
 

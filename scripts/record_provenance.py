@@ -10,16 +10,14 @@ checkpoints among them, and knows neither seeds nor hashes of settings.
 Source: RO-Crate 1.1; Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5).
 """
 
-import importlib.metadata
 import json
 import os
-import platform
 from urllib.parse import quote
 
 from common.arms import run_label
 from common.errors import StudyError
 from common.files import read_json, sha256, write_text
-from common.machine import settings_hash, study_settings
+from common.machine import package_versions, settings_hash, study_settings
 from common.rule import running
 
 CRATE = "https://w3id.org/ro/crate/1.1"
@@ -145,17 +143,6 @@ def add_data(crate, manifest, folder):
     }
 
 
-def report_versions():
-    """Return {package: version} of what draws the report, and of Python."""
-    found = {"python": platform.python_version()}
-    for package in REPORT_PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def main(runs, predictions, qa_runs, qa_results, manifest, qa_manifest, tables, crate, settings, commit):
     """Write the crate.
 
@@ -193,7 +180,7 @@ def main(runs, predictions, qa_runs, qa_results, manifest, qa_manifest, tables, 
     page = made.add(
         "report.html", "File", name="report.html", description="The study's page.", encodingFormat="text/html"
     )
-    packages = [made.software(name, version) for name, version in sorted(report_versions().items())]
+    packages = [made.software(name, version) for name, version in sorted(package_versions(REPORT_PACKAGES).items())]
     tool = made.add(
         "#build_report",
         "SoftwareApplication",

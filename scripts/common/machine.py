@@ -2,6 +2,7 @@
 
 import datetime
 import hashlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -26,6 +27,17 @@ def settings_hash(settings):
     """Return the SHA-256 of settings as JSON with sorted keys and no spaces, in hexadecimal."""
     encoded = json.dumps(settings, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(encoded.encode("utf-8")).hexdigest()
+
+
+def package_versions(packages):
+    """Return {package: version} of those that are installed, and of Python."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 def commit(folder=None):

@@ -1,13 +1,12 @@
 """What both frameworks' training shares: precision, device, learning rate, threads, versions."""
 
 import ctypes
-import importlib.metadata
 import os
-import platform
 
 import torch
 
 from common.errors import StudyError
+from common.machine import package_versions
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 # What can change a number, of what is installed.
@@ -102,10 +101,4 @@ def keep_memory():
 
 def versions():
     """Return {package: version} of what is installed of `PACKAGES`, and of Python."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    return package_versions(PACKAGES)

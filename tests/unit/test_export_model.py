@@ -7,7 +7,7 @@ import pytest
 import sentencepiece
 import torch
 from statsmodels.stats.proportion import proportion_confint
-from test_roberta import ARCHITECTURE, CORPUS, ROWS, convert, fairseq_model
+from test_roberta import ARCHITECTURE, ROWS, convert, fairseq_model, write_checkpoint
 from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification, pipeline
 
 import export_model
@@ -39,16 +39,7 @@ ARMS |= {"n_runs": 3, "note": "1 of 3 runs did not learn; counted"}
 def converted(tmp_path_factory):
     """The starting checkpoint of a study as a Hugging Face folder, tokenizer in it."""
     torch.set_num_threads(1)
-    path = tmp_path_factory.mktemp("checkpoint")
-    write_lines(path / "corpus.txt", CORPUS * 20)
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(path / "corpus.txt"), model_prefix=str(path / "sp"), vocab_size=30, minloglevel=2
-    )
-    os.rename(path / "sp.model", path / "sentencepiece.bpe.model")
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path / "sentencepiece.bpe.model"))
-    write_lines(path / "dict.txt", [f"{processor.id_to_piece(i)} 1" for i in range(3, processor.get_piece_size())])
-    model = fairseq_model(ROWS)
-    torch.save({"args": model.args, "cfg": None, "model": model.state_dict()}, path / "model.pt")
+    path = write_checkpoint(tmp_path_factory.mktemp("checkpoint"))
     return convert(path, path / "huggingface")
 
 

@@ -62,11 +62,8 @@ def weights():
     return upgrade_names(fairseq_model(ROWS).state_dict())
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A checkpoint of three files, as the workflow and the course have it."""
-    torch.set_num_threads(1)
-    path = tmp_path_factory.mktemp("checkpoint")
+def write_checkpoint(path):
+    """Write a checkpoint of three files to a folder, as the workflow and the course have it; return the folder."""
     write_lines(path / "corpus.txt", CORPUS * 20)
     sentencepiece.SentencePieceTrainer.train(
         input=str(path / "corpus.txt"), model_prefix=str(path / "sp"), vocab_size=30, minloglevel=2
@@ -77,6 +74,13 @@ def folder(tmp_path_factory):
     model = fairseq_model(ROWS)
     torch.save({"args": model.args, "cfg": None, "model": model.state_dict()}, path / "model.pt")
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny checkpoint."""
+    torch.set_num_threads(1)
+    return write_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 def convert(folder, out, checkpoint="model.pt", architecture=ARCHITECTURE):

@@ -1,0 +1,33 @@
+"""A fine-tuned fairseq classifier as Hugging Face's model."""
+
+from common.checkpoints import load_fairseq_checkpoint
+from common.errors import StudyError
+from common.roberta import head_names, to_huggingface
+
+
+def load_converted(path, converted):
+    """Return the classifier of a fairseq run's epoch, on the CPU, in float32.
+
+    Args:
+        path: `checkpoint{epoch}.pt` of the run.
+        converted: the starting checkpoint as a Hugging Face folder; its config gives the sizes.
+
+    Returns:
+        RobertaForSequenceClassification of two classes.
+
+    Raises:
+        StudyError: the file is missing or broken, has not one head, or does not fit the converted checkpoint's sizes.
+    """
+    from transformers import RobertaConfig, RobertaForSequenceClassification
+
+    state = load_fairseq_checkpoint(path)["model"]
+    heads = head_names(state)
+    if len(heads) != 1:
+        raise StudyError(f"{path} has {len(heads)} classification heads and must have one: fine-tune again")
+    try:
+        config = RobertaConfig.from_pretrained(converted, local_files_only=True, num_labels=2)
+        model = RobertaForSequenceClassification(config)
+        model.load_state_dict(to_huggingface(state, heads[0]), strict=True)
+    except (OSError, KeyError, RuntimeError) as error:
+        raise StudyError(f"{path} does not fit {converted} ({error}): make both again") from error
+    return model
