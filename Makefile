@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard benchmark equivalence overhead test lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -102,6 +102,15 @@ compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=clai
 
 tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
 	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
+
+benchmark: $(RUN_STAMP) ## time plain commands and the workflow in turn: [MODE=short|epoch|full] [MIRROR=FOLDER]
+	@PYTHONPATH=scripts python benchmarks/benchmark.py --mode $(or $(MODE),short) $(if $(MIRROR),--mirror "$(MIRROR)") $(ARGS)
+
+equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and test that they agree: [MIRROR=FOLDER]
+	@PYTHONPATH=scripts python benchmarks/equivalence.py $(if $(MIRROR),--mirror "$(MIRROR)") $(ARGS)
+
+overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, the report made again
+	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)

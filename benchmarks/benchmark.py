@@ -1,0 +1,281 @@
+"""Time plain commands and the workflow side by side, on the same data and machine, in turn (`make benchmark`).
+
+The plain side is what a user would type instead: `fairseq-train` validating on `valid,test` every epoch in batches of
+8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. The
+workflow's side is Snakemake making one run's test predictions from the same prepared data.
+
+What is printed are ratios (workflow / plain) of medians, with the smallest and largest ratio of the rounds.
+"""
+
+import argparse
+import glob
+import os
+import statistics
+import subprocess
+import sys
+
+from common.batching import count_updates
+from common.files import write_json, write_text
+from common.machine import commit, machine, now, package_versions
+from common.training import PACKAGES, has_fast_bfloat16
+from plain_commands import ROOT, Study, timed
+
+# What each mode cuts down; None: the whole. `table`: also all runs of the study, three seeds an arm.
+MODES = {
+    "short": {"n_train": 400, "n_test": 400, "epochs": 1, "rounds": 2, "table": False},
+    "epoch": {"n_train": 1800, "n_test": None, "epochs": 1, "rounds": 1, "table": False},
+    "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
+}
+FRAMEWORKS = ("fairseq", "huggingface")
+TABLE = {"fairseq-pretrained": 3, "fairseq-random": 3, "huggingface-pretrained": 3}
+
+
+def seconds_an_update(folder):
+    """Return the median time of an update and when the first points were logged, from a run's TensorBoard files.
+
+    Every interval between two logged points counts; the median passes over the few that hold a validation.
+
+    Args:
+        folder: TensorBoard files of one run, in any subfolder.
+
+    Returns:
+        tuple: seconds an update; (update, seconds since 1970) of the first logged point.
+    """
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    longest = []
+    for path in glob.glob(os.path.join(folder, "**", "events.*"), recursive=True):
+        events = EventAccumulator(path)
+        events.Reload()
+        for tag in events.Tags()["scalars"]:
+            points = [(event.step, event.wall_time) for event in events.Scalars(tag)]
+            if len(points) > len(longest):
+                longest = points
+    # One log call an interval: of several points of one update the first.
+    points = sorted(dict(reversed(longest)).items())
+    steps = [(t1 - t0) / (s1 - s0) for (s0, t0), (s1, t1) in zip(points, points[1:], strict=False)]
+    return statistics.median(steps), points[0]
+
+
+def measure_plain(study, framework, init, seed, threads):
+    """Run one plain training with its validations and return its costs."""
+    out = study.fresh_folder(framework, init, seed)
+    cost = timed(study.plain_command(framework, init, seed, out), os.path.join(out, "log"), threads)
+    return with_updates(cost, os.path.join(out, "tensorboard"))
+
+
+def measure_workflow(study, runs):
+    """Let the workflow make the test predictions of runs, (framework, init, seed), anew; return the whole's costs."""
+    folders, targets = zip(*(study.forget(*run) for run in runs), strict=True)
+    cost = timed(study.snakemake(*targets), os.path.join(study.plain, "workflow.log"))
+    return with_updates(cost, os.path.join(folders[0], "tensorboard"))
+
+
+def with_updates(cost, folder):
+    """Add seconds an update and the start-up (until the first update began) to a run's costs."""
+    update, (step, logged) = seconds_an_update(folder)
+    return cost | {"update_seconds": update, "startup_seconds": logged - cost["started"] - step * update}
+
+
+def matrix_peak(threads, dtype_name, n=2048):
+    """Return the machine's matrix-product rate in GFLOP/s: the best of some products of (n, n) matrices.
+
+    Run in a process of its own, so that the number of threads holds.
+    """
+    code = (
+        "import sys, time, torch\n"
+        f"torch.set_num_threads({threads})\n"
+        f"a = torch.randn({n}, {n}).to(torch.{dtype_name}); b = a.t().contiguous()\n"
+        "best = 1e9\n"
+        "for _ in range(12):\n"
+        "    t = time.perf_counter(); a @ b; best = min(best, time.perf_counter() - t)\n"
+        f"print(2 * {n}**3 / best / 1e9)\n"
+    )
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def tokens_an_update(study):
+    """Return the mean number of real tokens (padding apart) of an update of 8 reviews, and of its squares' sum.
+
+    Returns:
+        tuple: tokens, and the sum over the update's reviews of tokens squared (for attention).
+    """
+    from common.token_ids import read_token_ids
+
+    sequences, _ = read_token_ids(os.path.join(study.results, "sentiment", "token-ids", "train.npz"))
+    updates = count_updates(len(sequences), 8, 1)
+    lengths = [len(sequence) for sequence in sequences]
+    return sum(lengths) / updates, sum(n * n for n in lengths) / updates
+
+
+def gflop_an_update(study):
+    """Return the arithmetic that an update needs at least: matrix products on real tokens, forward and backward.
+
+    Per token and layer 4 D^2 + 2 D F weights; two operations a weight forward, four backward. Attention adds
+    2 x 2 T^2 D forward a review and layer, and twice that backward. Embeddings and the head are left out.
+    """
+    tokens, squares = tokens_an_update(study)
+    architecture = study.config["checkpoint"]["architecture"]
+    width, ffn, layers = architecture["width"], architecture["ffn_width"], architecture["layers"]
+    products = 6 * tokens * layers * (4 * width**2 + 2 * width * ffn)
+    attention = 12 * squares * width * layers
+    return (products + attention) / 1e9
+
+
+def summary(plain, workflow):
+    """Return medians and the ratio workflow / plain, with the smallest and largest ratio of the rounds."""
+    found = {}
+    for key in ("seconds", "cpu_seconds", "update_seconds", "startup_seconds", "peak_mb"):
+        ours, theirs = [cost[key] for cost in workflow], [cost[key] for cost in plain]
+        ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+        found[key] = {
+            "workflow": statistics.median(ours),
+            "plain": statistics.median(theirs),
+            "ratio": statistics.median(ours) / statistics.median(theirs),
+            "ratio_range": [min(ratios), max(ratios)],
+        }
+    return found
+
+
+def markdown(record):
+    """Return a benchmark's record as tables."""
+    lines = [
+        f"Mode `{record['mode']}`: {record['n_train']} training reviews, {record['epochs']} epoch(s), "
+        f"{record['rounds']} round(s), {record['machine']['cores']} cores of {record['machine']['cpu']}, "
+        f"precision {record['precision']}; commit `{record['commit'][:12]}`, {record['ended'][:10]}.",
+        "",
+        "| what | unit | plain | workflow | workflow / plain | rounds |",
+        "|---|---|---|---|---|---|",
+    ]
+    names = {
+        "update_seconds": ("an update of 8 reviews", "s"),
+        "seconds": ("one run, start to test predictions", "s"),
+        "cpu_seconds": ("its processor time", "s"),
+        "startup_seconds": ("until its first update", "s"),
+        "peak_mb": ("largest process", "MB"),
+    }
+    for framework in FRAMEWORKS:
+        for key, (name, unit) in names.items():
+            row = record["runs"][framework][key]
+            low, high = row["ratio_range"]
+            lines.append(
+                f"| {framework}: {name} | {unit} | {row['plain']:.3g} | {row['workflow']:.3g} | {row['ratio']:.2f} "
+                f"| {low:.2f} to {high:.2f} |"
+            )
+    for framework in FRAMEWORKS:
+        rate = record["rates"][framework]
+        lines.append(
+            f"| {framework}: real tokens a second | 1/s | {rate['plain']['tokens_per_second']:.0f} "
+            f"| {rate['workflow']['tokens_per_second']:.0f} | | |"
+        )
+        lines.append(
+            f"| {framework}: share of the matrix peak used | % | {100 * rate['plain']['share_of_peak']:.0f} "
+            f"| {100 * rate['workflow']['share_of_peak']:.0f} | | |"
+        )
+    pair = record["packed"]
+    lines.append(
+        f"| {pair['runs']} fairseq runs at once, per run | s | {record['runs']['fairseq']['seconds']['plain']:.3g} "
+        f"| {pair['seconds_per_run']:.3g} | {pair['ratio']:.2f} | |"
+    )
+    table = record["table"]
+    kind = "measured" if table["measured"] else "computed from the lines above"
+    lines.append(
+        f"| the table of nine runs, {kind} | s | {table['plain']:.0f} | {table['workflow']:.0f} | {table['ratio']:.2f} "
+        "| |"
+    )
+    peaks = ", ".join(f"{name} {value:.0f}" for name, value in record["matrix_peak_gflops"].items())
+    return "\n".join([*lines, "", f"Matrix-product peak, GFLOP/s: {peaks}.", ""])
+
+
+def main(arguments=None):
+    """Run the benchmark and write `results/benchmark-MODE/benchmark.json` and `.md`."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mode", choices=MODES, default="short")
+    parser.add_argument("--mirror", help="folder that replaces the network")
+    parser.add_argument("--rounds", type=int, help="rounds of plain, workflow, plain, ...; default: the mode's")
+    options = parser.parse_args(arguments)
+    cut = MODES[options.mode]
+    rounds = options.rounds or cut["rounds"]
+    changes = {
+        "data": {"n_train": cut["n_train"], "n_test": cut["n_test"]},
+        "sentiment": {"finetuning": {"epochs": cut["epochs"]}},
+    }
+    study = Study(os.path.join(ROOT, "benchmarks", "study.yaml"), f"benchmark-{options.mode}", changes, options.mirror)
+    study.prepare()
+    cores = machine()["cores"]
+    runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
+    packed = []
+    for turn in range(1, rounds + 1):
+        for framework in FRAMEWORKS:
+            print(f"round {turn} of {rounds}: {framework}, plain", flush=True)
+            runs[framework]["plain"].append(measure_plain(study, framework, "pretrained", turn, cores))
+            print(f"round {turn} of {rounds}: {framework}, workflow", flush=True)
+            runs[framework]["workflow"].append(measure_workflow(study, [(framework, "pretrained", 1)]))
+        print(f"round {turn} of {rounds}: {cores} fairseq runs at once, workflow", flush=True)
+        at_once = [("fairseq", "pretrained", seed) for seed in range(1, min(cores, 3) + 1)]
+        packed.append(measure_workflow(study, at_once)["seconds"] / len(at_once))
+    precision = "bfloat16" if has_fast_bfloat16() else "float32"
+    peaks = {
+        f"float32, {cores} threads": matrix_peak(cores, "float32"),
+        f"{precision}, 1 thread": matrix_peak(1, precision),
+    }
+    gflop, (tokens, _) = gflop_an_update(study), tokens_an_update(study)
+    rates = {}
+    for framework, sides in runs.items():
+        rates[framework] = {}
+        for (side, costs), peak in zip(sides.items(), peaks.values(), strict=True):
+            update = statistics.median(cost["update_seconds"] for cost in costs)
+            rates[framework][side] = {
+                "tokens_per_second": tokens / update,
+                "share_of_peak": gflop / update / peak,
+            }
+    medians = {framework: summary(sides["plain"], sides["workflow"]) for framework, sides in runs.items()}
+    plain_run = {framework: medians[framework]["seconds"]["plain"] for framework in FRAMEWORKS}
+    pack = statistics.median(packed)
+    table = {"measured": False, "plain": 6 * plain_run["fairseq"] + 3 * plain_run["huggingface"]}
+    # Of the Hugging Face runs the time alone is known; packing is taken to help them as it helps fairseq's.
+    gain = pack / medians["fairseq"]["seconds"]["workflow"]
+    table["workflow"] = 6 * pack + 3 * gain * medians["huggingface"]["seconds"]["workflow"]
+    if cut["table"]:
+        everything = [(*arm.split("-"), seed) for arm, n in TABLE.items() for seed in range(1, n + 1)]
+        table["plain"] = 0.0
+        for framework, init, seed in everything:
+            print(f"the table, plain: {framework} {init} {seed}", flush=True)
+            table["plain"] += measure_plain(study, framework, init, seed, cores)["seconds"]
+        print("the table, workflow", flush=True)
+        table |= {"workflow": measure_workflow(study, everything)["seconds"], "measured": True}
+    table["ratio"] = table["workflow"] / table["plain"]
+    record = {
+        "mode": options.mode,
+        "n_train": cut["n_train"],
+        "epochs": cut["epochs"],
+        "rounds": rounds,
+        "runs": medians,
+        "raw": runs,
+        "packed": {
+            "runs": min(cores, 3),
+            "seconds_per_run": pack,
+            "ratio": pack / plain_run["fairseq"],
+            "raw": packed,
+        },
+        "table": table,
+        "matrix_peak_gflops": peaks,
+        "gflop_per_update": gflop,
+        "tokens_per_update": tokens,
+        "rates": rates,
+        "precision": precision,
+        "machine": machine(),
+        "versions": package_versions(PACKAGES),
+        "commit": commit(),
+        "ended": now(),
+    }
+    path = os.path.join(study.results, "benchmark.json")
+    write_json(path, record)
+    text = markdown(record)
+    write_text(os.path.join(study.results, "benchmark.md"), text)
+    print("\n" + text)
+    print(f"The record: {path}")
+
+
+if __name__ == "__main__":
+    main()

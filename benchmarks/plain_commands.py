@@ -1,0 +1,182 @@
+"""What the benchmarks share: a prepared study, the plain commands on it, and what a command cost."""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import yaml
+
+from common.batching import count_updates
+from common.training import warmup_updates
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.path.dirname(os.path.abspath(sys.executable))
+
+
+def merged(base, changes):
+    """Return nested dictionaries merged as Snakemake merges config files."""
+    both = {
+        key: merged(base[key], value)
+        for key, value in changes.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return {**base, **changes, **both}
+
+
+def timed(command, log, threads=None):
+    """Run a command from the project's folder and return what it cost.
+
+    Args:
+        command: list of words.
+        log: file for its output.
+        threads: value of OMP_NUM_THREADS; None: the command decides.
+
+    Returns:
+        dict: started (seconds since 1970), seconds, cpu_seconds, peak_mb (its largest process); floats.
+
+    Raises:
+        SystemExit: the command failed; the message names its log.
+    """
+    environment = {**os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {})}
+    started, clock = time.time(), time.monotonic()
+    with open(log, "wb") as handle:
+        child = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT, cwd=ROOT, env=environment)
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"benchmark: {os.path.basename(command[0])} ended with {child.returncode}; its log: {log}")
+    return {
+        "started": started,
+        "seconds": time.monotonic() - clock,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "peak_mb": usage.ru_maxrss / 1024,
+    }
+
+
+class Study:
+    """A study of `benchmarks/`, prepared as far as both sides start from it.
+
+    Attributes: name; config (all of it); results (its folder); plain (folder of the plain side).
+    """
+
+    def __init__(self, path, name, changes, mirror):
+        self.name, self.mirror = name, mirror
+        self.results = os.path.join(ROOT, "results", name)
+        self.plain = os.path.join(self.results, "plain")
+        os.makedirs(self.plain, exist_ok=True)
+        self.files = [path, os.path.join(self.plain, "study.yaml")]
+        with open(self.files[1], "w", encoding="utf-8") as handle:
+            yaml.safe_dump({**changes, "study": name}, handle)
+        self.config = {}
+        for file in (os.path.join(ROOT, "config.yaml"), *self.files):
+            with open(file, encoding="utf-8") as handle:
+                self.config = merged(self.config, yaml.safe_load(handle))
+
+    def snakemake(self, *targets):
+        """Return the command of the workflow that makes targets, paths in the results folder."""
+        command = [os.path.join(BIN, "snakemake"), "--cores", "all", "--configfile", *self.files]
+        command += ["--config", f'mirror="{os.path.abspath(self.mirror)}"'] if self.mirror else []
+        return [*command, "--", *(f"results/{self.name}/{target}" for target in targets)]
+
+    def prepare(self):
+        """Make data and checkpoint in both forms, and one folder of all splits for `fairseq-train`."""
+        targets = ["checkpoint/huggingface", "sentiment/data-bin/train-valid", "sentiment/data-bin/test"]
+        targets += [f"sentiment/token-ids/{split}.parity.json" for split in ("train", "valid", "test")]
+        timed(self.snakemake(*targets), os.path.join(self.plain, "prepare.log"))
+        for part in ("input0", "label"):
+            folder = os.path.join(self.plain, "data-bin", part)
+            os.makedirs(folder, exist_ok=True)
+            for source in ("train-valid", "test"):
+                for path in glob.glob(os.path.join(self.results, "sentiment", "data-bin", source, part, "*")):
+                    shutil.copy(path, folder)
+
+    def updates(self):
+        """Return the updates of a run and of its warm-up."""
+        settings = self.config["sentiment"]["finetuning"]
+        updates = count_updates(self.config["data"]["n_train"], settings["batch_size"], settings["epochs"])
+        return updates, warmup_updates(updates, settings["warmup_ratio"])
+
+    def plain_command(self, framework, init, seed, out):
+        """Return the plain command of a run that writes into the folder `out`, its TensorBoard files among it."""
+        return {"fairseq": self._fairseq, "huggingface": self._huggingface}[framework](init, seed, out)
+
+    def _fairseq(self, init, seed, out):
+        """The lab's `fairseq-train`; the plug-in only registers the architecture's name."""
+        sizes, settings = self.config["checkpoint"]["architecture"], self.config["sentiment"]["finetuning"]
+        updates, warmup = self.updates()
+        flags = {
+            "--user-dir": os.path.join(ROOT, "scripts", "fairseq_plugin"),
+            "--arch": "roberta_small",
+            "--encoder-layers": sizes["layers"],
+            "--encoder-embed-dim": sizes["width"],
+            "--encoder-ffn-embed-dim": sizes["ffn_width"],
+            "--encoder-attention-heads": sizes["heads"],
+            "--max-positions": sizes["max_positions"],
+            "--task": "sentence_prediction",
+            "--criterion": "sentence_prediction",
+            "--num-classes": 2,
+            "--init-token": 0,
+            "--separator-token": 2,
+            "--shorten-method": "truncate",
+            "--optimizer": "adam",
+            "--adam-betas": str(tuple(settings["betas"])),
+            "--adam-eps": settings["eps"],
+            "--weight-decay": settings["weight_decay"],
+            "--lr-scheduler": "polynomial_decay",
+            "--lr": settings["lr"],
+            "--total-num-update": updates,
+            "--warmup-updates": warmup,
+            "--max-epoch": settings["epochs"],
+            "--batch-size": settings["batch_size"],
+            "--valid-subset": "valid,test",
+            "--best-checkpoint-metric": "accuracy",
+            "--save-dir": os.path.join(out, "checkpoints"),
+            "--tensorboard-logdir": os.path.join(out, "tensorboard"),
+            "--seed": seed,
+            "--num-workers": 0,
+            "--log-format": "simple",
+            "--log-interval": 10,
+        }
+        switches = ["--maximize-best-checkpoint-metric", "--no-epoch-checkpoints"]
+        if init == "pretrained":
+            flags["--restore-file"] = os.path.join(self.results, "checkpoint", "model.pt")
+            switches += ["--reset-optimizer", "--reset-dataloader", "--reset-meters", "--reset-lr-scheduler"]
+        words = [os.path.join(BIN, "fairseq-train"), os.path.join(self.plain, "data-bin"), *switches]
+        return words + [str(word) for pair in flags.items() for word in pair]
+
+    def _huggingface(self, init, seed, out):
+        """The padded recipe, `plain_huggingface.py`."""
+        settings = self.config["sentiment"]["finetuning"]
+        flags = {
+            "--epochs": settings["epochs"],
+            "--batch-size": settings["batch_size"],
+            "--lr": settings["lr"],
+            "--warmup-updates": self.updates()[1],
+            "--weight-decay": settings["weight_decay"],
+            "--max-length": self.config["checkpoint"]["architecture"]["max_positions"],
+            "--seed": seed,
+        }
+        words = [sys.executable, os.path.join(ROOT, "benchmarks", "plain_huggingface.py")]
+        words += [os.path.join(self.results, "checkpoint", "huggingface")]
+        words += [os.path.join(self.results, "sentiment", "token-ids"), out, *(["--random"] * (init == "random"))]
+        words += [str(word) for pair in flags.items() for word in pair]
+        return [*words, "--betas", *map(str, settings["betas"])]
+
+    def fresh_folder(self, framework, init, seed):
+        """Return the plain side's folder of a run, empty."""
+        out = os.path.join(self.plain, f"{framework}-{init}-{seed}")
+        shutil.rmtree(out, ignore_errors=True)
+        os.makedirs(out)
+        return out
+
+    def forget(self, framework, init, seed):
+        """Remove a run of the workflow; return its folder and the name of its predictions, the target."""
+        folder = os.path.join(self.results, "sentiment", framework, init, f"seed{seed}")
+        target = f"predictions/{framework}/{init}/seed{seed}.tsv"
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.exists(os.path.join(self.results, target)):
+            os.remove(os.path.join(self.results, target))
+        return folder, target

@@ -1,0 +1,106 @@
+"""What a user would run instead: the sequence-classification recipe of Transformers' examples, every review padded.
+
+Stock `Trainer`, float32, AdamW of PyTorch, random order, padding to the model's longest input, the test reviews
+scored at the end.
+
+Source: `run_glue.py` of the Transformers examples with `--pad_to_max_length`.
+"""
+
+import argparse
+import json
+import os
+
+import numpy as np
+from torch.utils.data import Dataset
+from transformers import RobertaConfig, RobertaForSequenceClassification, Trainer, TrainingArguments, set_seed
+
+from common.scoring import PAD
+from common.token_ids import read_token_ids
+
+
+class Padded(Dataset):
+    """A split's token ids, each review padded to the same length."""
+
+    def __init__(self, path, length):
+        sequences, self.labels = read_token_ids(path)
+        self.ids = np.full((len(sequences), length), PAD, dtype=np.int64)
+        for row, sequence in enumerate(sequences):
+            self.ids[row, : len(sequence)] = sequence
+
+    def __len__(self):
+        """Return the number of reviews."""
+        return len(self.ids)
+
+    def __getitem__(self, i):
+        """Return what the model takes: ids and mask int64 (length,), label."""
+        return {
+            "input_ids": self.ids[i],
+            "attention_mask": (self.ids[i] != PAD).astype(np.int64),
+            "labels": self.labels[i],
+        }
+
+
+def main(arguments=None):
+    """Train on `train`, validate on `valid` every epoch, score `test` at the end; write `run.json`."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", help="Hugging Face folder, or with --random: only its sizes are read")
+    parser.add_argument("token_ids", help="folder of {train,valid,test}.npz")
+    parser.add_argument("out", help="folder to write")
+    parser.add_argument("--random", action="store_true", help="start from random weights")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--lr", type=float, default=1e-5)
+    parser.add_argument("--warmup-updates", type=int, default=0)
+    parser.add_argument("--betas", type=float, nargs=2, default=[0.9, 0.999])
+    parser.add_argument("--weight-decay", type=float, default=0.0)
+    parser.add_argument("--max-length", type=int, default=256)
+    parser.add_argument("--eval-batch-size", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+
+    set_seed(options.seed)
+    if options.random:
+        model = RobertaForSequenceClassification(RobertaConfig.from_pretrained(options.checkpoint, num_labels=2))
+    else:
+        model = RobertaForSequenceClassification.from_pretrained(options.checkpoint, num_labels=2)
+    splits = {
+        split: Padded(os.path.join(options.token_ids, f"{split}.npz"), options.max_length)
+        for split in ("train", "valid", "test")
+    }
+    os.environ["TENSORBOARD_LOGGING_DIR"] = os.path.join(options.out, "tensorboard")
+    trainer = Trainer(
+        model=model,
+        args=TrainingArguments(
+            output_dir=os.path.join(options.out, "trainer"),
+            seed=options.seed,
+            num_train_epochs=options.epochs,
+            per_device_train_batch_size=options.batch_size,
+            per_device_eval_batch_size=options.eval_batch_size,
+            learning_rate=options.lr,
+            warmup_steps=options.warmup_updates,
+            adam_beta1=options.betas[0],
+            adam_beta2=options.betas[1],
+            weight_decay=options.weight_decay,
+            optim="adamw_torch",
+            max_grad_norm=0.0,
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            save_total_limit=1,
+            load_best_model_at_end=True,
+            metric_for_best_model="accuracy",
+            logging_steps=10,
+            report_to=["tensorboard"],
+            use_cpu=True,
+        ),
+        train_dataset=splits["train"],
+        eval_dataset=splits["valid"],
+        compute_metrics=lambda p: {"accuracy": float(np.mean(np.argmax(p.predictions, axis=1) == p.label_ids))},
+    )
+    trainer.train()
+    test = trainer.evaluate(splits["test"], metric_key_prefix="test")
+    with open(os.path.join(options.out, "run.json"), "w", encoding="utf-8") as handle:
+        json.dump({"test_accuracy": test["test_accuracy"], "history": trainer.state.log_history}, handle)
+
+
+if __name__ == "__main__":
+    main()
