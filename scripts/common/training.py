@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import threading
+import time
 
 import torch
 
@@ -78,25 +80,38 @@ def learning_rate(update, peak, warmup, total):
 
 
 def set_threads(threads):
-    """Use `threads` CPU threads for PyTorch's operators, and keep freed memory for the next update."""
+    """Use `threads` CPU threads for PyTorch's operators, and keep freed memory for the next updates."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     torch.set_num_threads(threads)
     keep_memory()
 
 
-def keep_memory():
-    """Tell glibc not to hand large blocks back to the kernel: every update would page them in again.
+def keep_memory(seconds=20):
+    """Tell glibc to hand freed memory back to the kernel now and then, not at once.
 
-    Without effect where the C library is another one.
+    At once, every update would page its large blocks in again; never, the holes that batches of many lengths leave
+    would grow a job by a gigabyte. Without effect where the C library is another one.
 
-    Source: mallopt(3): M_TRIM_THRESHOLD -1, M_TOP_PAD -2, M_MMAP_MAX -4.
+    Args:
+        seconds: between two times.
+
+    Source: mallopt(3): M_TRIM_THRESHOLD -1, M_TOP_PAD -2, M_MMAP_MAX -4; malloc_trim(3).
     """
     try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
+        libc = ctypes.CDLL("libc.so.6")
+        mallopt, malloc_trim = libc.mallopt, libc.malloc_trim
     except (OSError, AttributeError):
         return
     for parameter, value in ((-1, 2**31 - 1), (-2, 64 * 2**20), (-4, 0)):
         mallopt(parameter, value)
+
+    def trim():
+        while True:
+            time.sleep(seconds)
+            malloc_trim(0)
+
+    if not any(thread.name == "malloc_trim" for thread in threading.enumerate()):
+        threading.Thread(target=trim, name="malloc_trim", daemon=True).start()
 
 
 def versions():
