@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard doctor test lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -102,6 +102,16 @@ compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=clai
 
 tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
 	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
+
+# Any Python will do: what needs the environment is left out where there is none.
+doctor: ## tell whether this machine can run a study, and what to do where not; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
+	@for python in "$(BIN)/python" "$(PYTHON)" python3; do
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null; then
+			exec "$$python" scripts/doctor.py --venv "$(VENV)" --python "$(PYTHON)" --study "$(STUDY)" --mirror "$(MIRROR)" $(ARGS)
+		fi
+	done
+	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
+	exit 1
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
