@@ -524,7 +524,8 @@ def check_locks(case):
 
 def check_leftovers(case):
     """Saved training states, outputs half-made and temporary files of killed runs."""
-    if case.config is None:
+    # What a run that goes on has not finished is no leftover.
+    if case.config is None or any(finding.status == "warn" for finding in check_locks(case)):
         return
     results = os.path.join("results", case.config["study"])
     records = files_below(".snakemake/incomplete")

@@ -465,6 +465,8 @@ def test_the_studys_own_lock(here):
     with lock.open() as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         held = list(doctor.check_locks(study))[-1]
+        # What it has not finished is no leftover.
+        assert list(doctor.check_leftovers(study)) == []
     told(held, "warn", "process 7 on node3 since noon", "wait for its end")
 
 
