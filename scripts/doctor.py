@@ -28,10 +28,13 @@ ENVIRONMENT_BYTES = 2_500_000_000
 ENVIRONMENT_CUDA_BYTES = 9_000_000_000
 # Seconds that a tool may take to answer, the imports of PyTorch and its company, and a host.
 PATIENCE, IMPORT_PATIENCE, HOST_PATIENCE = 20, 300, 5
-# What is only needed for one thing: name, commands that serve, what for, Debian package.
+# As in print_report.py: before there is an environment, nothing of the project is imported.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# What is only needed for one thing: name, commands that serve, what lacks without, Debian package.
 TOOLS = (
     ("git", ("git",), "the records of the runs name no commit", "git"),
     ("graphviz", ("dot",), "`snakemake --rulegraph` can be drawn by no `dot`", "graphviz"),
+    ("chromium", BROWSERS, "`make print` cannot print the report", "chromium"),
 )
 ASK_PYTHON = """
 import importlib.util, json, os, sys, sysconfig
@@ -51,7 +54,7 @@ print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "usabl
 
 Finding = collections.namedtuple("Finding", "status name found remedy")
 # `broken`: why the environment cannot be used, or None. `config` and `files`: None where the study cannot be read.
-Case = collections.namedtuple("Case", "root python venv broken config files")
+Case = collections.namedtuple("Case", "root python venv broken mirror config files")
 ok = functools.partial(Finding, "ok", remedy="")
 warn = functools.partial(Finding, "warn")
 fail = functools.partial(Finding, "FAIL")
@@ -243,7 +246,11 @@ def check_python(case):
 
 def check_compiler(case):
     """What builds fairseq, once: the C++ compiler and Python's header."""
-    need = fail if "fairseq-fixed" not in installed(case) else warn
+    # Built already, or a wheel of it in the mirror.
+    built = "fairseq-fixed" in installed(case) or glob.glob(
+        f"{glob.escape(case.mirror or '')}/wheels/fairseq_fixed-*.whl"
+    )
+    need = warn if built else fail
     compiler = os.environ.get("CXX", "c++")
     status, output = run([compiler, "-x", "c++", "-fsyntax-only", "-"], text="#include <vector>\n")
     if status == 0:
@@ -431,10 +438,7 @@ def check_slurm(case):
 
 def check_tools(case):
     """What only single targets need."""
-    from print_report import BROWSERS
-
-    browser = ("chromium", BROWSERS, "`make print` cannot print the report", "chromium")
-    for name, commands, without, package in (*TOOLS, browser):
+    for name, commands, without, package in TOOLS:
         path = next(filter(None, map(shutil.which, commands)), None)
         if path:
             yield ok(name, path)
@@ -504,11 +508,14 @@ def running_here(folder):
 
 def check_locks(case):
     """A run that goes on, or the lock of one that was killed."""
+    # Told to take no lock, Snakemake minds none either.
+    with open(os.path.join(case.root, "profiles", "default", "config.yaml"), encoding="utf-8") as handle:
+        minded = not re.search(r"^nolock: *true\b", handle.read(), re.MULTILINE)
     alive = running_here(os.curdir)
     if alive:
         found = f"Snakemake is at work in this folder (process {', '.join(map(str, alive))})"
         yield warn("lock", found, "wait for its end before you start the same study")
-    elif any(map(os.path.getsize, glob.glob(".snakemake/locks/*.lock"))):
+    elif minded and glob.glob(".snakemake/locks/*.lock"):
         found = "a killed run left Snakemake's lock in .snakemake/locks"
         yield fail("lock", found, "if none runs on another machine either: `.venv/bin/snakemake --unlock`")
     else:
@@ -518,7 +525,7 @@ def check_locks(case):
     path = os.path.join("results", case.config["study"], ".lock")
     if os.path.exists(path) and lock_fault(path) == errno.EWOULDBLOCK:
         with open(path, encoding="utf-8", errors="replace") as handle:
-            said = " ".join(handle.read(500).split())
+            said = " ".join(re.sub(r'[{}"]', "", handle.read(500)).split())
         yield warn("lock", f"a run of this study is going on ({said or path})", "wait for its end")
 
 
@@ -551,11 +558,10 @@ def check_leftovers(case):
         yield warn("states", found, remedy)
     else:
         yield ok("states", "no training stopped on the way")
-    parts = [path for path in files_below(results) if re.search(r"/\.part-\d+-", path)]
-    dead = [path for path in parts if not os.path.exists("/proc/" + re.search(r"/\.part-(\d+)-", path)[1])]
-    if dead and os.path.exists("/proc/self"):
-        found = f"{len(dead)} temporary files of killed jobs ({size(bytes_of(dead))}), such as {dead[0]}"
-        yield warn("leftovers", found, "remove them while nothing runs")
+    parts = [path for path in files_below(results) if re.search(r"/\.(part|run)-", path)]
+    if parts:
+        found = f"{len(parts)} temporary files of killed jobs ({size(bytes_of(parts))}), such as {min(parts)}"
+        yield warn("leftovers", found, "while nothing runs, they can be removed")
     else:
         yield ok("leftovers", "no temporary files of killed jobs")
 
@@ -674,7 +680,7 @@ def main(arguments=None):
     # A name may hold what the terminal cannot show.
     sys.stdout.reconfigure(errors="backslashreplace")
     config, files, first = read_study(ROOT, options.study, options.mirror)
-    case = Case(ROOT, options.python, options.venv, environment_fault(options.venv), config, files)
+    case = Case(ROOT, options.python, options.venv, environment_fault(options.venv), options.mirror, config, files)
     findings = []
     for finding in itertools.chain([first], examine(case)):
         findings.append(finding)

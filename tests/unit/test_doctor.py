@@ -21,6 +21,7 @@ import types
 import pytest
 
 import doctor
+import print_report
 import studies
 from common.download import mirror_path
 from servers import serve, unused_address
@@ -54,8 +55,8 @@ def path(tmp_path, monkeypatch):
     return add
 
 
-def case(root=ROOT, python="python3.11", venv=".venv", broken=None, config=None, files=None):
-    return doctor.Case(root, python, str(venv), broken, config, files)
+def case(root=ROOT, python="python3.11", venv=".venv", broken=None, mirror=None, config=None, files=None):
+    return doctor.Case(root, python, str(venv), broken, mirror, config, files)
 
 
 def settings(study=None, **arguments):
@@ -101,10 +102,11 @@ def test_without_an_environment_the_standard_library_is_enough(here):
     assert list(here.iterdir()) == []
 
 
-def test_any_python_from_3_8_can_read_it():
-    # What it imports without an environment, too.
-    for name in ("doctor", "print_report", "common/errors", "common/files", "common/rule"):
-        ast.parse((ROOT / "scripts" / f"{name}.py").read_text(encoding="utf-8"), feature_version=(3, 8))
+def test_any_python_from_3_8_can_read_it_and_it_imports_the_standard_library_only():
+    tree = ast.parse((ROOT / "scripts" / "doctor.py").read_text(encoding="utf-8"), feature_version=(3, 8))
+    imported = [name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names]
+    assert not [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert {name.split(".")[0] for name in imported} <= sys.stdlib_module_names
 
 
 def test_make_doctor(tmp_path):
@@ -171,6 +173,9 @@ def test_results_bytes_by_hand(tmp_path):
     config = settings(studies.write_study(tmp_path / "study.yaml"))["config"]
     # 3 arms, 1 seed, 2 epochs: 6 models; 2 forms of the checkpoint; two states of weights and two averages.
     assert doctor.results_bytes(config) == 4 * parameters * (6 + 2 + 6)
+    # A fetched checkpoint has fairseq's published count, and no pretraining: 3 arms, 3 seeds, 5 epochs.
+    config = settings(ROOT / "studies" / "lab.yaml")["config"]
+    assert doctor.results_bytes(config) == 4 * 23_388_418 * (45 + 2)
 
 
 # --- what the environment is built with -----------------------------------------------------------------------------
@@ -211,6 +216,11 @@ def test_compiler_and_header(path, tmp_path, monkeypatch):
     add_package(tmp_path / "venv", "fairseq_fixed", "1.0")
     lacking = by_name(doctor.check_compiler(case(venv=tmp_path / "venv")))
     assert {finding.status for finding in lacking.values()} == {"warn"}
+    (tmp_path / "mirror" / "wheels").mkdir(parents=True)
+    mirrored = case(venv=tmp_path / "none", mirror=str(tmp_path / "mirror"))
+    told(by_name(doctor.check_compiler(mirrored))["compiler"], "FAIL")
+    (tmp_path / "mirror" / "wheels" / "fairseq_fixed-1.0-cp311-cp311-linux_x86_64.whl").touch()
+    told(by_name(doctor.check_compiler(mirrored))["compiler"], "warn")
     header.touch()
     path("my-c++", "sys.exit('#include <vector>' not in sys.stdin.read() or '-fsyntax-only' not in sys.argv)")
     monkeypatch.setenv("CXX", "my-c++")
@@ -257,7 +267,7 @@ def test_environment_faults_are_those_that_make_mends(path, tmp_path):
 def test_packages_against_the_locks(tmp_path):
     root, venv = tmp_path / "root", tmp_path / "venv"
     root.mkdir()
-    (root / "requirements.txt").write_text("# a lock\nPy_Yaml==6.0\ntorch==2.13.0\n")
+    (root / "requirements.txt").write_text("# a lock\nPy.Yaml==6.0\ntorch==2.13.0\n")
     (root / "requirements-fairseq.txt").write_text("fairseq-fixed==0.12\n")
     checked = lambda: by_name(doctor.check_environment(case(root=root, venv=venv)))  # noqa: E731
     add_package(venv, "py-yaml", "6.0")
@@ -401,6 +411,7 @@ def test_tools(path):
     path("dot", "")
     found = by_name(doctor.check_tools(None))
     told(found["chromium"], "ok", "google-chrome")
+    assert doctor.BROWSERS == print_report.BROWSERS
     told(found["graphviz"], "ok", "dot")
 
 
@@ -442,12 +453,17 @@ def test_a_file_system_without_locks(here, monkeypatch):
 
 
 def test_locks(here, path, tmp_path):
-    study = case(config={"study": "tiny"})
+    profile = tmp_path / "root" / "profiles" / "default" / "config.yaml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text("rerun-incomplete: true\n")
+    study = case(root=tmp_path / "root", config={"study": "tiny"})
     told(one(doctor.check_locks(study)), "ok", "no run is going on")
     os.makedirs(".snakemake/locks")
     lock = pathlib.Path(".snakemake/locks/0.output.lock")
     lock.write_text("results/tiny/report.html\n")
     told(one(doctor.check_locks(study)), "FAIL", "a killed run left", "snakemake --unlock")
+    profile.write_text("rerun-incomplete: true\nnolock: true # why\n")
+    told(one(doctor.check_locks(study)), "ok", "no run is going on")
     # A process that lives and works here: its lock is no leftover.
     path("snakemake", "print(flush=True); sys.stdin.read()", place=tmp_path / "bin")
     with subprocess.Popen([tmp_path / "bin" / "snakemake"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -459,7 +475,7 @@ def test_locks(here, path, tmp_path):
 def test_the_studys_own_lock(here):
     os.makedirs("results/tiny")
     lock = pathlib.Path("results/tiny/.lock")
-    lock.write_text("process 7 on node3\nsince noon")
+    lock.write_text('{"pid": 7, "host": "node3", "since": "noon"}')
     study = case(config={"study": "tiny"})
     told(one(doctor.check_locks(study)), "ok")
     with lock.open() as handle:
@@ -467,7 +483,7 @@ def test_the_studys_own_lock(here):
         held = list(doctor.check_locks(study))[-1]
         # What it has not finished is no leftover.
         assert list(doctor.check_leftovers(study)) == []
-    told(held, "warn", "process 7 on node3 since noon", "wait for its end")
+    told(held, "warn", "pid: 7, host: node3, since: noon", "wait for its end")
 
 
 def test_leftovers(here):
@@ -485,14 +501,13 @@ def test_leftovers(here):
     os.makedirs("results/tiny/state/pretrain/0123")
     pathlib.Path("results/tiny/state/pretrain/0123/checkpoint_1_500.pt").write_bytes(bytes(10**6))
     os.makedirs("results/tiny/state/qa/4567")
-    dead = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    dead.wait()
-    for process in (dead.pid, os.getpid()):
-        pathlib.Path(f"results/tiny/.part-{process}-runs.tsv").write_bytes(bytes(2 * 10**6))
+    os.makedirs("results/tiny/.run-7")
+    for name in (".part-7-runs.tsv", ".run-7/model.pt"):
+        pathlib.Path("results/tiny", name).write_bytes(bytes(10**6))
     found = by_name(doctor.check_leftovers(study))
     told(found["unfinished"], "warn", f"1 outputs of a run that was stopped, such as {long}", "again")
     told(found["states"], "warn", "1 trainings stopped on the way (1.0 MB)", "results/tiny/state/pretrain/0123")
-    told(found["leftovers"], "warn", "1 temporary files of killed jobs (2.0 MB)", f".part-{dead.pid}-runs.tsv")
+    told(found["leftovers"], "warn", "2 temporary files of killed jobs (2.0 MB)", ".part-7-runs.tsv")
 
 
 # --- files from elsewhere -------------------------------------------------------------------------------------------
