@@ -15,7 +15,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard benchmark equivalence overhead test lint format env test-env lock clean FORCE
+# Every target that `make help` lists, and two that it does not.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) study-file FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -111,6 +112,16 @@ equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and tes
 
 overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, the report made again
 	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
+
+# Any Python will do: what needs the environment is left out where there is none.
+doctor: ## tell whether this machine can run a study, and what to do where not; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
+	@for python in "$(BIN)/python" "$(PYTHON)" python3; do
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null; then
+			exec "$$python" scripts/doctor.py --venv "$(VENV)" --python "$(PYTHON)" --study "$(STUDY)" --mirror "$(MIRROR)" $(ARGS)
+		fi
+	done
+	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
+	exit 1
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
