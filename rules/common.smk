@@ -50,7 +50,7 @@ def plugin():
     return [
         workflow.source_path(f"../scripts/fairseq_plugin/{module}.py")
         for module in ("__init__", "architecture", "optimizer", "tasks")
-    ] + common("batching", "checkpoints", "roberta")
+    ] + common("batching", "checkpoints", "fairseq_state", "roberta")
 
 
 def runs(pattern):
@@ -61,6 +61,11 @@ def runs(pattern):
 def starting_checkpoint(wildcards):
     """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
     return {"checkpoint": f"{RESULTS}/checkpoint/model.pt"} if wildcards.init == "pretrained" else {}
+
+
+def save_every(wildcards, threads):
+    """Updates between two saved states: as a function of `threads`, a parameter whose change reruns nothing."""
+    return config["sentiment"]["finetuning"]["save_every"]
 
 
 def retrieved(*urls):

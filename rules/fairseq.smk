@@ -63,8 +63,10 @@ rule finetune_fairseq:
             "fairseq_state",
             "files",
             "machine",
+            "protocol",
             "roberta",
             "rule",
+            "state",
             "training",
             "weights",
         ),
@@ -89,6 +91,9 @@ rule finetune_fairseq:
     params:
         architecture=ARCHITECTURE,
         settings=framework_settings(config["sentiment"], "fairseq"),
+        # Not an output: it outlives a killed job, so that the next one goes on from it.
+        states=f"{RESULTS}/state/finetune_fairseq/{{init}}/seed{{seed}}",
+        save_every=save_every,
     script:
         "../scripts/finetune_fairseq.py"
 

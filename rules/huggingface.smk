@@ -135,7 +135,19 @@ rule finetune_huggingface:
         # Not read: no run starts on token ids that differ from fairseq's.
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=["train", "valid"]),
         checkpoint=rules.convert_checkpoint.output.folder,
-        common=common("batching", "errors", "files", "machine", "rule", "scoring", "token_ids", "training", "weights"),
+        common=common(
+            "batching",
+            "errors",
+            "files",
+            "machine",
+            "protocol",
+            "rule",
+            "scoring",
+            "state",
+            "token_ids",
+            "training",
+            "weights",
+        ),
     output:
         checkpoints=directory(f"{HUGGINGFACE_RUN}/checkpoints"),
         history=f"{HUGGINGFACE_RUN}/history.tsv",
@@ -155,6 +167,9 @@ rule finetune_huggingface:
         runtime="4h",
     params:
         settings=framework_settings(config["sentiment"], "huggingface"),
+        # Not an output: it outlives a killed job, so that the next one goes on from it.
+        states=f"{RESULTS}/state/finetune_huggingface/{{init}}/seed{{seed}}",
+        save_every=save_every,
     script:
         "../scripts/finetune_huggingface.py"
 

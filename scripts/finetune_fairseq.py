@@ -2,37 +2,42 @@
 
 import os
 import shutil
-import tempfile
 import time
 
+import common.batching
+import common.fairseq_state
+import common.training
 from common.batching import count_updates
-from common.checkpoints import load_fairseq_checkpoint
+from common.checkpoints import allow_fairseq_classes, load_fairseq_checkpoint
 from common.errors import StudyError
 from common.fairseq_commands import architecture_flags, import_fairseq, train
 from common.fairseq_scoring import HEAD
 from common.fairseq_state import require
-from common.files import atomic_path, write_json, write_tsv
+from common.files import atomic_path, read_json, sha256, write_json, write_tsv
 from common.machine import job_record, now
+from common.protocol import run_seeds
 from common.rule import running
-from common.training import resolve_precision, set_threads, versions, warmup_updates
+from common.state import STATE, code_hash, load_state, save_state, state_folder
+from common.training import choose_device, resolve_precision, set_threads, versions, warmup_updates
 from common.weights import describe_draw, prove_weights
 
 COLUMNS = ("epoch", "update", "split", "metric", "value")
 
 
-def training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n_train, precision):
+def training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n_train, precision, state=None):
     """Return `fairseq-train`'s arguments.
 
     Args:
         data: binarized train and valid reviews, `input0/` and `label/`.
         folder: where checkpoints, history and TensorBoard files go.
         init: "pretrained" (restores `checkpoint`) or "random".
-        seed: of initialisation, dropout and data order.
+        seed: of dropout, and of initialisation and data order where the settings have no other.
         checkpoint: path of `model.pt`, or None.
         architecture: sizes of the encoder (config section `checkpoint.architecture`).
         settings: what `common.protocol.framework_settings` returns.
         n_train: training reviews, from which the number of updates follows.
         precision: "float32" or "bfloat16".
+        state: path of the saved state to go on from, or None.
     """
     updates = count_updates(n_train, settings["batch_size"], settings["epochs"])
     flags = {
@@ -64,6 +69,8 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         "--batching": settings["batching"],
         "--autocast": precision,
         "--seed": seed,
+        "--init-seed": run_seeds(settings, seed)["init_seed"],
+        "--data-seed": run_seeds(settings, seed)["data_seed"],
         "--history-file": os.path.join(folder, "history.jsonl"),
         "--save-dir": os.path.join(folder, "checkpoints"),
         "--tensorboard-logdir": os.path.join(folder, "tensorboard"),
@@ -73,7 +80,11 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
         "--log-format": "simple",
         "--log-interval": 25,
     }
-    if init == "pretrained":
+    # What a checkpoint holds besides weights is another run's; what a state holds is this one's.
+    switches = ("--reset-optimizer", "--reset-dataloader", "--reset-meters", "--reset-lr-scheduler")
+    if state is not None:
+        flags["--restore-file"], switches = os.path.abspath(state), ()
+    elif init == "pretrained":
         flags["--restore-file"] = os.path.abspath(require(checkpoint, "the pretrained arm cannot start without it"))
     else:
         # A path that cannot exist: fairseq then keeps its fresh weights. Said here so that it is explicit.
@@ -81,7 +92,6 @@ def training_arguments(data, folder, init, seed, checkpoint, architecture, setti
     arguments = [data]
     for flag, value in flags.items():
         arguments += [flag, str(value)]
-    switches = ("--reset-optimizer", "--reset-dataloader", "--reset-meters", "--reset-lr-scheduler")
     # Examples keep their file's order inside the data set: the batch plan does the shuffling.
     switches += ("--no-shuffle", "--maximize-best-checkpoint-metric")
     return [*arguments, *switches, "--no-last-checkpoints", "--no-save-optimizer-state"]
@@ -166,10 +176,46 @@ def live_protocol(task, settings, records, precision, drawn):
     }
 
 
+def state_key(data, checkpoint, init, seed, architecture, settings, precision, threads):
+    """Return everything that the run's result follows from: arguments of `main`, content of files, versions, code."""
+    import fairseq_plugin.optimizer
+    import fairseq_plugin.tasks
+
+    paths = sorted(os.path.join(place, name) for place, _, names in os.walk(data) for name in names)
+    modules = (common.batching, common.fairseq_state, common.training, fairseq_plugin.optimizer, fairseq_plugin.tasks)
+    return {
+        "init": init,
+        "seed": seed,
+        "architecture": architecture,
+        "settings": settings,
+        "precision": precision,
+        # Sums are made in another order by another number of threads, or by a GPU.
+        "threads": threads,
+        "device": choose_device(),
+        "data": {os.path.relpath(path, data): sha256(path) for path in paths},
+        "checkpoint": sha256(checkpoint) if init == "pretrained" else None,
+        "versions": versions(),
+        "code": code_hash(*modules, training_arguments),
+    }
+
+
 def main(
-    data, checkpoint, init, seed, architecture, settings, checkpoints, history, run, weights, tensorboard, threads
+    data,
+    checkpoint,
+    init,
+    seed,
+    architecture,
+    settings,
+    checkpoints,
+    history,
+    run,
+    weights,
+    tensorboard,
+    threads,
+    states,
+    save_every,
 ):
-    """Train one run and write its checkpoints (one an epoch), history, settings and TensorBoard files.
+    """Train one run, or go on with it, and write its checkpoints (one an epoch), history, settings, TensorBoard files.
 
     Args:
         data: binarized train and valid reviews; the test split is not in it.
@@ -180,6 +226,9 @@ def main(
         settings: what `common.protocol.framework_settings` returns.
         checkpoints, history, run, weights, tensorboard: outputs.
         threads: CPU threads.
+        states: folder that reruns do not wipe, for the states of this (init, seed) while it is unfinished; removed
+            at the end, with what other settings left in it.
+        save_every: updates between two saved states; 0: none.
 
     Raises:
         StudyError: a missing checkpoint, weights that were not loaded, or a run that ended early.
@@ -196,51 +245,66 @@ def main(
         for split in ("train", "valid")
     }
     updates = count_updates(n["train"], settings["batch_size"], settings["epochs"])
-    os.makedirs(os.path.dirname(checkpoints), exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(checkpoints), prefix=".run-") as folder:
-        import fairseq_plugin.tasks as plugin
+    import fairseq_plugin.tasks as plugin
 
-        seen = {}
+    allow_fairseq_classes()
+    folder = state_folder(states, state_key(data, checkpoint, init, seed, architecture, settings, precision, threads))
+    state = load_state(folder)
+    resumed_after, seconds_before = (state["updates"], state["seconds"]) if state else (0, 0.0)
+    restored = os.path.join(folder, STATE) if state else None
+    del state
+    if restored:
+        print(f"going on after update {resumed_after}")
+    start = os.path.join(folder, "start.json")
 
-        def inspect(model):
-            seen["proof"] = prove_weights(dict(model.named_parameters()), reference, init, head="classification_heads.")
-            seen["drawn"] = initialisation(model, init)
+    def inspect(model):
+        proof = prove_weights(dict(model.named_parameters()), reference, init, head="classification_heads.")
+        write_json(start, {"proof": proof, "drawn": initialisation(model, init)})
 
-        plugin.ReviewClassification.inspect = inspect
-        started = time.monotonic()
-        train(training_arguments(data, folder, init, seed, checkpoint, architecture, settings, n["train"], precision))
-        seconds = time.monotonic() - started
-        records = plugin.read_history(os.path.join(folder, "history.jsonl"))
-        if not records or records[-1]["update"] != updates or not seen:
-            raise StudyError(f"fairseq-train ended before its {updates} updates: see the log")
-        protocol = live_protocol(plugin.ReviewClassification.current, settings, records, precision, seen["drawn"])
-        write_json(weights, seen["proof"])
-        write_tsv(history, history_rows(records), COLUMNS)
-        for name in ("checkpoint_best.pt", "checkpoint_last.pt"):
-            if os.path.exists(os.path.join(folder, "checkpoints", name)):
-                os.remove(os.path.join(folder, "checkpoints", name))
-        for name, destination in (("tensorboard", tensorboard), ("checkpoints", checkpoints)):
-            with atomic_path(destination) as temporary:
-                shutil.move(os.path.join(folder, name), temporary)
-        write_json(
-            run,
-            {
-                "framework": "fairseq",
-                "init": init,
-                "seed": seed,
-                "n_train": n["train"],
-                "n_valid": n["valid"],
-                "total_updates": updates,
-                "warmup_updates": warmup_updates(updates, settings["warmup_ratio"]),
-                "train_seconds": seconds,
-                "precision": precision,
-                "threads": threads,
-                **record,
-                "ended": now(),
-                "versions": versions(),
-                "protocol": protocol,
-            },
+    def save(done, state):
+        save_state(folder, {**state, "updates": done, "seconds": seconds_before + time.monotonic() - started})
+
+    task = plugin.ReviewClassification
+    task.inspect, task.save, task.save_every = inspect, save, save_every
+    started = time.monotonic()
+    train(
+        training_arguments(
+            data, folder, init, seed, checkpoint, architecture, settings, n["train"], precision, restored
         )
+    )
+    seconds = seconds_before + time.monotonic() - started
+    records = plugin.read_history(os.path.join(folder, "history.jsonl"))
+    if not records or records[-1]["update"] != updates:
+        raise StudyError(f"fairseq-train ended before its {updates} updates: see the log")
+    began = read_json(start)
+    protocol = live_protocol(task.current, settings, records, precision, began["drawn"])
+    write_json(weights, began["proof"])
+    write_tsv(history, history_rows(records), COLUMNS)
+    write_json(
+        run,
+        {
+            "framework": "fairseq",
+            "init": init,
+            "seed": seed,
+            **run_seeds(settings, seed),
+            "n_train": n["train"],
+            "n_valid": n["valid"],
+            "total_updates": updates,
+            "warmup_updates": warmup_updates(updates, settings["warmup_ratio"]),
+            "train_seconds": seconds,
+            "resumed_after": resumed_after,
+            "precision": precision,
+            "threads": threads,
+            **record,
+            "ended": now(),
+            "versions": versions(),
+            "protocol": protocol,
+        },
+    )
+    for name, destination in (("tensorboard", tensorboard), ("checkpoints", checkpoints)):
+        with atomic_path(destination) as temporary:
+            shutil.move(os.path.join(folder, name), temporary)
+    shutil.rmtree(states)
 
 
 if __name__ == "__main__":
@@ -258,4 +322,6 @@ if __name__ == "__main__":
             snakemake.output.weights,  # noqa: F821
             snakemake.output.tensorboard,  # noqa: F821
             snakemake.threads,  # noqa: F821
+            snakemake.params.states,  # noqa: F821
+            snakemake.params.save_every,  # noqa: F821
         )

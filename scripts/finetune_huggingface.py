@@ -1,5 +1,7 @@
 """Fine-tune on labelled reviews with Hugging Face's Trainer: one run of one (init, seed)."""
 
+import dataclasses
+import json
 import os
 import shutil
 import tempfile
@@ -11,13 +13,19 @@ from safetensors.torch import load_file
 from torch.utils.data import DataLoader, Dataset
 from transformers import RobertaConfig, RobertaForSequenceClassification, Trainer, TrainingArguments, set_seed
 from transformers import logging as transformers_logging
+from transformers.trainer import TRAINER_STATE_NAME
 
+import common.batching
+import common.scoring
+import common.training
 from common.batching import count_updates, epoch_batches
 from common.errors import StudyError
-from common.files import atomic_path, write_json, write_tsv
+from common.files import atomic_path, sha256, write_json, write_text, write_tsv
 from common.machine import job_record, now
+from common.protocol import run_seeds
 from common.rule import running
 from common.scoring import pad_batch, score, summarize
+from common.state import code_hash, load_state, save_state, state_folder
 from common.token_ids import read_token_ids
 from common.training import choose_device, learning_rate, resolve_precision, set_threads, versions, warmup_updates
 from common.weights import describe_draw, prove_weights
@@ -54,17 +62,21 @@ class PlannedBatches:
         """Yield the epoch's batches, lists of review numbers."""
         yield from epoch_batches(self.lengths, self.batch_size, self.seed, self.epoch, self.rule)
 
+    def set_epoch(self, epoch):
+        """Plan the batches of the Trainer's (0-based) epoch; the study counts from 1."""
+        self.epoch = epoch + 1
+
     def __len__(self):
         """Return the batches an epoch."""
         return count_updates(len(self.lengths), self.batch_size, 1)
 
 
 class PlannedLoader(DataLoader):
-    """Loader that passes on the Trainer's (0-based) epoch."""
+    """Loader that passes on the Trainer's epoch."""
 
     def set_epoch(self, epoch):
-        """Plan the batches of that epoch; the study counts from 1."""
-        self.batch_sampler.epoch = epoch + 1
+        """Plan the batches of that epoch."""
+        self.batch_sampler.set_epoch(epoch)
 
 
 def collate(examples):
@@ -77,11 +89,14 @@ class StudyTrainer(Trainer):
     """The Trainer with the study's batch plan, optimizer, schedule, precision and records.
 
     `records` gets one entry an epoch: {epoch, update, lr (of the last update), train: sums, valid: summary}.
+    `save` is a function that is given the state after every `save_every` updates (0: never); `saved` is such a
+    state, to go on from, or None.
     """
 
-    def __init__(self, settings, precision, updates, warmup, checkpoints, **kwargs):
+    def __init__(self, settings, precision, updates, warmup, checkpoints, save, save_every, saved=None, **kwargs):
         self.settings, self.precision = settings, precision
         self.updates, self.warmup, self.checkpoints = updates, warmup, checkpoints
+        self.save, self.save_every, self.saved = save, save_every, saved
         self.records, self.rates = [], []
         super().__init__(**kwargs)
         self._start_sums()
@@ -94,7 +109,7 @@ class StudyTrainer(Trainer):
     def get_train_dataloader(self):
         """Return batches of the plan that both frameworks follow."""
         plan = PlannedBatches(
-            self.train_dataset.lengths, self.settings["batch_size"], self.args.seed, self.settings["batching"]
+            self.train_dataset.lengths, self.settings["batch_size"], self.args.data_seed, self.settings["batching"]
         )
         return PlannedLoader(self.train_dataset, batch_sampler=plan, collate_fn=collate)
 
@@ -120,6 +135,56 @@ class StudyTrainer(Trainer):
                 optimizer or self.optimizer, lambda n: learning_rate(n + 1, 1.0, self.warmup, self.updates)
             )
         return self.lr_scheduler
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """Take up or hand out the state before an update: what belongs to the updates so far is then done.
+
+        The random state is that of this very moment, so it does not matter what a resumed Trainer drew before.
+        """
+        done = self.state.global_step
+        if self.saved is not None:
+            self._take_up(self.saved)
+            self.saved = None
+        elif self.save_every and done and done % self.save_every == 0:
+            self.save(self._state())
+        return super().training_step(model, inputs, num_items_in_batch)
+
+    def _state(self):
+        """Return all that the rest of the run depends on: tensors (the live ones) and plain values."""
+        return {
+            "updates": self.state.global_step,
+            "trainer": json.dumps(dataclasses.asdict(self.state)),
+            "weights": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": self.lr_scheduler.state_dict(),
+            "random": torch.get_rng_state(),
+            "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "records": json.dumps(self.records),
+            "rates": self.rates,
+            "sums": self.sums,
+            "seen": self.seen,
+            # The losses that the Trainer will log are means since it last did, and since the start.
+            "loss_to_log": self._tr_loss,
+            "logged_after": self._globalstep_last_logged,
+            "logged_losses": self._total_loss_scalar,
+        }
+
+    def _take_up(self, state):
+        """Become the Trainer that `_state` described; the Trainer itself has skipped to the place in the epoch."""
+        self.model.load_state_dict(state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.lr_scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["random"])
+        if state["random_cuda"]:
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        self.records, self.rates = json.loads(state["records"]), state["rates"]
+        self.sums, self.seen = state["sums"].to(self.sums.device), state["seen"]
+        self._tr_loss.copy_(state["loss_to_log"])
+        self._globalstep_last_logged = state["logged_after"]
+        self._total_loss_scalar, self._initial_global_step = state["logged_losses"], 0
+
+    def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
+        """Load nothing: see `_take_up`."""
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean cross entropy of a training batch, the forward pass under autocast when asked for."""
@@ -235,14 +300,14 @@ def training_arguments(folder, seed, settings, device):
 
     Args:
         folder: scratch folder.
-        seed: of dropout and data order.
-        settings: config section `sentiment.finetuning`.
+        seed: of dropout, and of data order where the settings have no other.
+        settings: what `common.protocol.framework_settings` returns.
         device: "cpu" or "cuda".
     """
     arguments = TrainingArguments(
         output_dir=folder,
         seed=seed,
-        data_seed=seed,
+        data_seed=run_seeds(settings, seed)["data_seed"],
         use_cpu=device == "cpu",
         num_train_epochs=settings["epochs"],
         per_device_train_batch_size=settings["batch_size"],
@@ -340,8 +405,42 @@ def live_protocol(trainer, drawn):
     }
 
 
-def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, run, weights, tensorboard, threads):
-    """Train one run and write its checkpoints (one an epoch), history, settings and TensorBoard files.
+def state_key(train, valid, checkpoint, init, seed, settings, precision, threads):
+    """Return everything that the run's result follows from: arguments of `main`, content of files, versions, code."""
+    paths = {"train": train, "valid": valid}
+    paths |= {name: os.path.join(checkpoint, name) for name in ("config.json", "model.safetensors")}
+    modules = (common.batching, common.scoring, common.training)
+    return {
+        "init": init,
+        "seed": seed,
+        "settings": settings,
+        "precision": precision,
+        # Sums are made in another order by another number of threads, or by a GPU.
+        "threads": threads,
+        "device": choose_device(),
+        "files": {name: sha256(path) for name, path in paths.items()},
+        "versions": versions(),
+        "code": code_hash(*modules, StudyTrainer, collate, build_model, draw_head, training_arguments),
+    }
+
+
+def main(
+    train,
+    valid,
+    checkpoint,
+    init,
+    seed,
+    settings,
+    checkpoints,
+    history,
+    run,
+    weights,
+    tensorboard,
+    threads,
+    states,
+    save_every,
+):
+    """Train one run, or go on with it, and write its checkpoints (one an epoch), history, settings, TensorBoard files.
 
     Args:
         train: `.npz` of the training split's token ids.
@@ -356,6 +455,9 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
         weights: JSON file to write: the proof of what the run started from.
         tensorboard: folder to write.
         threads: CPU threads.
+        states: folder that reruns do not wipe, for the states of this (init, seed) while it is unfinished; removed
+            at the end, with what other settings left in it.
+        save_every: updates between two saved states; 0: none.
 
     Raises:
         StudyError: a missing or partial checkpoint, weights that were not loaded, or a run that ended early.
@@ -368,63 +470,80 @@ def main(train, valid, checkpoint, init, seed, settings, checkpoints, history, r
     reviews = {"train": Reviews(train), "valid": Reviews(valid)}
     updates = count_updates(len(reviews["train"]), settings["batch_size"], settings["epochs"])
     warmup = warmup_updates(updates, settings["warmup_ratio"])
-    model = build_model(checkpoint, init, seed, settings)
+    model = build_model(checkpoint, init, run_seeds(settings, seed)["init_seed"], settings)
     longest, limit = max(reviews["train"].lengths + reviews["valid"].lengths), model.config.max_position_embeddings - 2
     if longest > limit:
         raise StudyError(f"{train} or {valid} has an input of {longest} tokens, the model {limit} positions")
-    os.makedirs(os.path.dirname(checkpoints) or ".", exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(checkpoints) or ".", prefix=".run-") as folder:
-        scratch = {name: os.path.join(folder, name) for name in ("checkpoints", "tensorboard", "trainer")}
-        # The callback reads it when the Trainer is made; transformers 5 has no argument for it.
-        os.environ["TENSORBOARD_LOGGING_DIR"] = scratch["tensorboard"]
-        trainer = StudyTrainer(
-            settings,
-            precision,
-            updates,
-            warmup,
-            scratch["checkpoints"],
-            model=model,
-            args=training_arguments(scratch["trainer"], seed, settings, device),
-            train_dataset=reviews["train"],
-            eval_dataset=reviews["valid"],
-        )
-        proof = prove_weights(
-            dict(trainer.model.named_parameters()),
-            load_file(os.path.join(checkpoint, "model.safetensors")),
-            init,
-            head=HEAD,
-        )
-        drawn = initialisation(trainer.model, init)
-        started = time.monotonic()
+    folder = state_folder(states, state_key(train, valid, checkpoint, init, seed, settings, precision, threads))
+    state = load_state(folder)
+    resumed_after, seconds_before = (state["updates"], state["seconds"]) if state else (0, 0.0)
+    if state:
+        print(f"going on after update {resumed_after}")
+    scratch = {name: os.path.join(folder, name) for name in ("checkpoints", "tensorboard", "trainer")}
+    # The callback reads it when the Trainer is made; transformers 5 has no argument for it.
+    os.environ["TENSORBOARD_LOGGING_DIR"] = scratch["tensorboard"]
+    trainer = StudyTrainer(
+        settings,
+        precision,
+        updates,
+        warmup,
+        scratch["checkpoints"],
+        lambda state: save_state(folder, {**state, "seconds": seconds_before + time.monotonic() - started}),
+        save_every,
+        state,
+        model=model,
+        args=training_arguments(scratch["trainer"], seed, settings, device),
+        train_dataset=reviews["train"],
+        eval_dataset=reviews["valid"],
+    )
+    # Of a resumed run too: its state is taken up at its first update, and the start is drawn again, alike.
+    proof = prove_weights(
+        dict(trainer.model.named_parameters()),
+        load_file(os.path.join(checkpoint, "model.safetensors")),
+        init,
+        head=HEAD,
+    )
+    drawn = initialisation(trainer.model, init)
+    started = time.monotonic()
+    if state:
+        # The number of updates made is all that the Trainer takes from a file; the rest is `_take_up`'s.
+        with tempfile.TemporaryDirectory() as place:
+            write_text(os.path.join(place, TRAINER_STATE_NAME), state["trainer"])
+            del state
+            trainer.train(resume_from_checkpoint=place)
+    else:
         trainer.train()
-        seconds = time.monotonic() - started
-        if trainer.state.global_step != updates or len(trainer.records) != settings["epochs"]:
-            raise StudyError(f"the Trainer ended after {trainer.state.global_step} of {updates} updates: see the log")
-        for name, destination in (("tensorboard", tensorboard), ("checkpoints", checkpoints)):
-            with atomic_path(destination) as temporary:
-                shutil.move(scratch[name], temporary)
-        write_json(weights, proof)
-        write_tsv(history, history_rows(trainer.records), COLUMNS)
-        write_json(
-            run,
-            {
-                "framework": "huggingface",
-                "init": init,
-                "seed": seed,
-                "n_train": len(reviews["train"]),
-                "n_valid": len(reviews["valid"]),
-                "total_updates": trainer.state.global_step,
-                "warmup_updates": warmup,
-                "train_seconds": seconds,
-                "precision": precision,
-                "device": device,
-                "threads": threads,
-                **record,
-                "ended": now(),
-                "versions": versions(),
-                "protocol": live_protocol(trainer, drawn),
-            },
-        )
+    seconds = seconds_before + time.monotonic() - started
+    if trainer.state.global_step != updates or len(trainer.records) != settings["epochs"]:
+        raise StudyError(f"the Trainer ended after {trainer.state.global_step} of {updates} updates: see the log")
+    write_json(weights, proof)
+    write_tsv(history, history_rows(trainer.records), COLUMNS)
+    write_json(
+        run,
+        {
+            "framework": "huggingface",
+            "init": init,
+            "seed": seed,
+            **run_seeds(settings, seed),
+            "n_train": len(reviews["train"]),
+            "n_valid": len(reviews["valid"]),
+            "total_updates": trainer.state.global_step,
+            "warmup_updates": warmup,
+            "train_seconds": seconds,
+            "resumed_after": resumed_after,
+            "precision": precision,
+            "device": device,
+            "threads": threads,
+            **record,
+            "ended": now(),
+            "versions": versions(),
+            "protocol": live_protocol(trainer, drawn),
+        },
+    )
+    for name, destination in (("tensorboard", tensorboard), ("checkpoints", checkpoints)):
+        with atomic_path(destination) as temporary:
+            shutil.move(scratch[name], temporary)
+    shutil.rmtree(states)
 
 
 if __name__ == "__main__":
@@ -442,4 +561,6 @@ if __name__ == "__main__":
             snakemake.output.weights,  # noqa: F821
             snakemake.output.tensorboard,  # noqa: F821
             snakemake.threads,  # noqa: F821
+            snakemake.params.states,  # noqa: F821
+            snakemake.params.save_every,  # noqa: F821
         )

@@ -28,6 +28,39 @@ def newest_state(folder):
     return max(found)[1] if found else None
 
 
+def resumable(model, criterion, optimizer, updates, updates_an_epoch, extra):
+    """Return what `fairseq-train --restore-file` goes on from, in the form of its own checkpoints.
+
+    Args:
+        model, criterion, optimizer: fairseq's objects.
+        updates: updates made.
+        updates_an_epoch: batches of the plan of one epoch.
+        extra: fairseq's `extra_state` besides the position: best value so far, {name of the task's class: what its
+            `set_checkpoint_dict` is given}.
+
+    Returns:
+        dict: tensors and plain values; the tensors are the live ones.
+
+    Source: fairseq.trainer.Trainer.state_dict and fairseq.data.iterators.EpochBatchIterator.state_dict.
+    """
+    epochs, batches = divmod(updates, updates_an_epoch)
+    history = {
+        "criterion_name": type(criterion).__name__,
+        "optimizer_name": type(optimizer).__name__,
+        "lr_scheduler_state": {"best": None},
+        "num_updates": updates,
+    }
+    position = {"version": 2, "epoch": epochs + 1, "iterations_in_epoch": batches, "shuffle": False}
+    return {
+        "args": None,
+        "cfg": None,
+        "model": model.state_dict(),
+        "optimizer_history": [history],
+        "extra_state": {"train_iterator": position, **extra},
+        "last_optimizer_state": optimizer.state_dict(),
+    }
+
+
 def export_weights(state_path, destination):
     """Write a checkpoint's weights and settings, without optimizer, random states or paths.
 

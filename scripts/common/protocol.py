@@ -14,11 +14,14 @@ def framework_settings(sentiment, framework):
         framework: "fairseq" or "huggingface".
 
     Returns:
-        dict: `finetuning` with `classifier_dropout` (share) and `head_initialisation` ("linear" or "bert").
+        dict: `finetuning` with `classifier_dropout` (share), `head_initialisation` ("linear" or "bert"), and
+        `init_seed` and `data_seed` as `sentiment` has them; without `save_every`, which no result depends on.
 
     Source: the course's handout; transformers' `TrainingArguments` and `RobertaConfig`.
     """
-    settings = {**sentiment["finetuning"], "classifier_dropout": 0.0, "head_initialisation": "linear"}
+    settings = {key: value for key, value in sentiment["finetuning"].items() if key != "save_every"}
+    settings |= {"classifier_dropout": 0.0, "head_initialisation": "linear"}
+    settings |= {key: sentiment[key] for key in ("init_seed", "data_seed")}
     if sentiment["protocol"] == "published":
         settings["batching"] = "random"
         if framework == "huggingface":
@@ -30,3 +33,16 @@ def framework_settings(sentiment, framework):
                 "head_initialisation": "bert",
             }
     return settings
+
+
+def run_seeds(settings, seed):
+    """Return the seeds of a run's weights that are not loaded and of its order of reviews; dropout has the run's own.
+
+    Args:
+        settings: what `framework_settings` returns.
+        seed: of the run.
+
+    Returns:
+        dict: init_seed, data_seed: the run's seed where the settings have none (null).
+    """
+    return {key: seed if settings[key] is None else settings[key] for key in ("init_seed", "data_seed")}

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import Optional
 
 import torch
+from fairseq import utils
+from fairseq.checkpoint_utils import save_checkpoint
 from fairseq.data import iterators
+from fairseq.logging import metrics
 from fairseq.modules import SinusoidalPositionalEmbedding
 from fairseq.tasks import register_task
 from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
 
-from common.batching import epoch_batches
+from common.batching import count_updates, epoch_batches
+from common.fairseq_state import resumable
 
 logger = logging.getLogger(__name__)
 
@@ -145,14 +149,47 @@ class ReviewClassificationConfig(SentencePredictionConfig, StudyConfig):
     """`sentence_prediction`, the study's flags and its batch plan."""
 
     batching: str = field(default="random", metadata={"help": "length_grouped | random"})
+    init_seed: int = field(default=1, metadata={"help": "seed of the weights that are not loaded"})
+    data_seed: int = field(default=1, metadata={"help": "seed of the order of the training examples"})
 
 
 @register_task("review_classification", dataclass=ReviewClassificationConfig)
 class ReviewClassification(StudyTask, SentencePredictionTask):
     """fairseq's sentence classification with batches planned by `common.batching`."""
 
-    # The script that starts a run puts a function here to look at the model before its first update.
-    inspect = None
+    # The script that starts a run puts functions here: one looks at the model before its first update, the other
+    # is given the state to save after every `save_every` updates (0: never).
+    inspect = save = None
+    save_every = 0
+
+    def build_model(self, cfg, from_checkpoint=False):
+        """Draw the weights under a seed of their own; `--seed` is dropout's (fairseq seeds PyTorch at each update)."""
+        utils.set_torch_seed(self.cfg.init_seed)
+        return super().build_model(cfg, from_checkpoint)
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        """Hand out the state before an update: what belongs to the updates so far is then done, validation too."""
+        every, done = ReviewClassification.save_every, update_num
+        # A resumed process has the state that it starts from.
+        if every and done and done % every == 0 and self.optimizer is not None:
+            mine = {"sums": self._sums["train"], "rates": self.rates, "metrics": metrics.state_dict()}
+            extra = {type(self).__name__: mine}
+            if hasattr(save_checkpoint, "best"):
+                extra["best"] = save_checkpoint.best
+            state = resumable(model, criterion, optimizer, done, self.updates_an_epoch, extra)
+            ReviewClassification.save(done, state)
+        return super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
+
+    def set_checkpoint_dict(self, state):
+        """Take up what `train_step` put into a state; fairseq calls this when it has loaded the rest."""
+        self._sums["train"], self.rates = state["sums"], state["rates"]
+        metrics.load_state_dict(state["metrics"])
+
+    def post_save(self, path, num_updates):
+        """Remove fairseq's second copy of the best epoch: the study chooses the epoch itself."""
+        best = os.path.join(os.path.dirname(path), "checkpoint_best.pt")
+        if os.path.exists(best):
+            os.remove(best)
 
     def before_first_update(self, model, update_num):
         """Let the script that started the run look at the model."""
@@ -170,9 +207,10 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
         if dataset is not self.datasets.get("train"):
             return super().get_batch_iterator(dataset, max_sentences=max_sentences, seed=seed, epoch=epoch, **kwargs)
         lengths = [dataset.size(i) for i in range(len(dataset))]
+        self.updates_an_epoch = count_updates(len(lengths), max_sentences, 1)
 
         def plan(_, epoch):
-            return epoch_batches(lengths, max_sentences, seed, epoch, self.cfg.batching)
+            return epoch_batches(lengths, max_sentences, self.cfg.data_seed, epoch, self.cfg.batching)
 
         return iterators.EpochBatchIterator(
             dataset=dataset,

@@ -101,6 +101,9 @@ FAULTS = {
     "no seed": ({"sentiment.seeds": []}, ["sentiment.seeds is an empty list", "at least 1 entry"]),
     "negative seed": ({"sentiment.seeds": [-1]}, ["sentiment.seeds, entry 1 is -1", "at least 0"]),
     "seed beyond 32 bits": ({"sentiment.seeds": [2**32]}, ["4294967296", "at most 4294967295"]),
+    "negative seed of the order": ({"sentiment.data_seed": -1}, ["sentiment.data_seed is -1", "at least 0", "or null"]),
+    "text as a seed of the weights": ({"sentiment.init_seed": "1"}, ["a whole number", "Write it without quotes"]),
+    "negative interval": ({"sentiment.finetuning.save_every": -1}, ["save_every is -1", "at least 0"]),
     "true as a seed": ({"sentiment.seeds": [True]}, ["sentiment.seeds, entry 1 is true", "a whole number"]),
     "epochs 0": ({"sentiment.finetuning.epochs": 0}, ["sentiment.finetuning.epochs is 0", "at least 1"]),
     "epochs 5.0": ({"sentiment.finetuning.epochs": 5.0}, ["is 5.0", "a whole number", "Write 5"]),
@@ -216,6 +219,7 @@ def test_fault_is_named(changes, wanted):
     "changes",
     [
         {"sentiment.seeds": [0, 4294967295]},
+        {"sentiment.init_seed": 0, "sentiment.data_seed": 4294967295, "sentiment.finetuning.save_every": 0},
         {"sentiment.finetuning.lr": 1},  # a whole number is a number
         {"mirror": str(ROOT)},
         {"data.n_train": 300, "data.n_valid": 100, "data.embedded.n_labelled": 400},  # 300 + 100 = 400: just enough

@@ -49,6 +49,8 @@ FINETUNING = {
     "precision": "float32",
     "classifier_dropout": 0.0,
     "head_initialisation": "linear",
+    "init_seed": None,
+    "data_seed": None,
 }
 
 
@@ -220,7 +222,7 @@ import evaluate_fairseq, finetune_fairseq, test_curve_fairseq
 os.makedirs("{init}")
 names = [f"{init}/{{n}}" for n in ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")]
 checkpoint = "model.pt" if "{init}" == "pretrained" else None
-finetune_fairseq.main("train-valid", checkpoint, "{init}", 3, {ARCHITECTURE!r}, {FINETUNING!r}, *names, 1)
+finetune_fairseq.main("train-valid", checkpoint, "{init}", 3, {ARCHITECTURE!r}, {FINETUNING!r}, *names, 1, "states", 0)
 json.dump({{"epoch": 2}}, open("{init}/selected.json", "w"))
 evaluate_fairseq.main("test", names[0], "{init}/selected.json", "{init}/predictions.tsv", 7, 1)
 test_curve_fairseq.main("test", names[0], names[1], "{init}/curve.tsv", 64, 1)

@@ -33,6 +33,8 @@ SETTINGS = {
     "precision": "float32",
     "classifier_dropout": 0.0,
     "head_initialisation": "linear",
+    "init_seed": None,
+    "data_seed": None,
 }
 N_TRAIN, N_VALID, N_TEST = 22, 9, 11
 OUTPUTS = ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")
@@ -80,6 +82,8 @@ def run(study, out, init="pretrained", seed=1, **changes):
         SETTINGS | changes,
         *(str(out / name) for name in OUTPUTS),
         threads=1,
+        states=str(out / "states"),
+        save_every=0,
     )
     return out
 

@@ -78,6 +78,17 @@ def test_a_changed_rate_trains_again_and_pretrains_nothing(finished):
     assert not {"build_splits", "pretrain", "convert_checkpoint"} & jobs.keys()
 
 
+def test_another_interval_of_saved_states_makes_nothing_again(finished):
+    # The record of the settings and the page that shows it, and no more.
+    jobs = changed(finished, {"sentiment": {"finetuning": {"save_every": 7}}})
+    assert jobs.keys() <= {"record_provenance", "build_report", "check_report", "all"}
+
+
+def test_another_order_of_reviews_trains_again(finished):
+    jobs = changed(finished, {"sentiment": {"data_seed": 5}})
+    assert jobs["finetune_fairseq"] == 2 and jobs["finetune_huggingface"] == 1 and "pretrain" not in jobs
+
+
 def test_one_more_arm_is_a_line_of_config(finished):
     with open(os.path.join(studies.ROOT, "config.yaml"), encoding="utf-8") as handle:
         arms = yaml.safe_load(handle)["sentiment"]["arms"]
