@@ -29,7 +29,7 @@ def save_tokenizer(model, dictionary, folder, max_positions):
     )
     tokenizer.save_pretrained(folder)
     # Read back as a user will: what counts is the saved form.
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     indices = read_dictionary(dictionary)
     for symbol, index in indices.items():
         given = loaded.convert_tokens_to_ids(symbol)
