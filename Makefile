@@ -5,6 +5,13 @@ VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 STUDY ?=
 MIRROR ?=
+FIRST ?=
+SECOND ?=
+PAGE ?= results/comparison.html
+# A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
+# recipes take them from the environment.
+$(foreach name,STUDY MIRROR FIRST SECOND PAGE,$(eval override $(name) := $$(value $(name))))
+export STUDY MIRROR FIRST SECOND PAGE
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?= tests
@@ -47,12 +54,12 @@ print: $(RUN_STAMP) ## the embedded study's report as a PDF, too; needs Chromium
 	echo "The report: $(CURDIR)/results/embedded/report.pdf"
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
-	@snakemake --cores $(CORES) --configfile "$(STUDY)" $(ARGS) $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
-	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$(STUDY)")
+	@snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
+	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
 
 study-file:
-	@if [ ! -f "$(STUDY)" ]; then
+	@if [ ! -f "$$STUDY" ]; then
 		echo "make study: give a study's file: make study STUDY=$(firstword $(wildcard studies/*.yaml) studies/NAME.yaml)" >&2
 		exit 2
 	fi
@@ -67,8 +74,9 @@ PAGE_FILES := report.html report_numbers.tsv ro-crate-metadata.json runs.tsv his
 	claims.tsv statistics figures qa/runs.tsv qa/loss.tsv qa/summary.tsv qa/generations.jsonl qa/lora_ledger.tsv \
 	qa/lora_ledger.md qa/figures
 # The study that STUDY names, else the embedded one, by the name in its file.
-STUDY_NAME = $(or $(shell sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$(or $(STUDY),config.yaml)"),unnamed)
-OF_STUDY = $(if $(STUDY),--configfile "$(STUDY)") $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
+STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)
+# In YAML a quotation mark inside single ones is written twice.
+OF_STUDY = $(if $(STUDY),--configfile "$$STUDY") $(if $(MIRROR),--config "mirror='$${MIRROR//\'/\'\'}'")
 
 clean-report: ## remove a study's report, figures and tables; the records of its runs stay: [STUDY=FILE]
 	@cd "results/$(STUDY_NAME)"
@@ -97,8 +105,8 @@ snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as
 	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
 
 compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=claims/published_runs.tsv:published [PAGE=FILE]
-	@python scripts/compare_studies.py "$(FIRST)" "$(SECOND)" "$(or $(PAGE),results/comparison.html)"
-	echo "The comparison: $(or $(PAGE),results/comparison.html)"
+	@python scripts/compare_studies.py "$$FIRST" "$$SECOND" "$$PAGE"
+	echo "The comparison: $$PAGE"
 
 tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
 	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
