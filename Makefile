@@ -22,7 +22,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test fuzz lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -113,6 +113,9 @@ tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the b
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
+
+fuzz: $(TEST_STAMP) ## random input for every reader of files from elsewhere: [MINUTES=10]
+	@python tests/fuzz.py "$(or $(MINUTES),10)"
 
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .

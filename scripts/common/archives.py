@@ -1,6 +1,7 @@
 """Guarded reading of zip and tar.gz archives: nothing is written but the members asked for."""
 
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -252,8 +253,9 @@ def _plain_faults(path):
     except _RefusedError as error:
         raise StudyError(f"{path} holds {error}: refused") from error
     except BROKEN as error:
-        # A full disk or a missing file is no damage: those keep their own message.
-        if isinstance(error, OSError) and error.errno is not None:
+        # A full disk or a missing file is no damage: those keep their own message. A place before the file's
+        # beginning (EINVAL) is.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise StudyError(f"{path} is damaged or cut short: remove it and run again to download it afresh") from error
 

@@ -56,7 +56,7 @@ def load_fairseq_checkpoint(path):
         what = re.search(r"GLOBAL (\S+)", str(error))
         named = f" (it holds a {what[1]})" if what else ""
         raise StudyError(f"{path} is not a fairseq checkpoint of tensors and settings{named}: {REMEDY}") from error
-    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+    except Exception as error:
         raise StudyError(f"{path} is truncated or is not a PyTorch file: {REMEDY}") from error
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not state["model"]:
         raise StudyError(f"{path} is not a fairseq checkpoint: it has no weights under `model`; {REMEDY}")

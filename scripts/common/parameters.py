@@ -218,10 +218,8 @@ def read_shapes(path):
         shapes = {name: tuple(shape) for name, shape in state.items() if isinstance(shape, _Shape)}
     except FileNotFoundError as error:
         raise StudyError(f"{path} is missing: its tensors cannot be counted") from error
-    except (ValueError, KeyError, AttributeError, TypeError, IndexError, StopIteration, struct.error) as error:
-        raise StudyError(f"{path} is not a model file whose tensors can be listed ({error!r})") from error
-    except (zipfile.BadZipFile, pickle.UnpicklingError, EOFError) as error:
-        raise StudyError(f"{path} is not a model file whose tensors can be listed ({error})") from error
+    except Exception as error:
+        raise StudyError(f"{path} is not a model file whose tensors can be listed ({error!r:.200})") from error
     if not shapes:
         raise StudyError(f"{path} holds no tensor")
     return shapes
