@@ -22,7 +22,7 @@ def read_claims(path):
         content = yaml.safe_load(text)
     # ValueError: a date or number that YAML's form promises and that does not exist, such as 2026-02-30.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise StudyError(f"{path} is not valid YAML: {error}") from error
+        raise StudyError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not isinstance(content.get("claims"), list):
         raise StudyError(f"{path}: the file needs one key, claims, holding a list")
     for claim in content["claims"]:

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import os
+import resource
 import sys
 import tarfile
 import tempfile
@@ -41,6 +42,8 @@ from common.reviews import decode_lines, is_blank, normalise, pair, parse_items,
 
 SCHEMA = ROOT / "schemas" / "config.schema.yaml"
 TARGETS = {}
+# Bytes of address space that a run may have; torch's libraries take most of it.
+MEMORY = 6 << 30
 
 
 def target(*strategies):
@@ -483,7 +486,12 @@ def checkpoints(content):
 
 
 def main(minutes):
-    """Run every target in turn, with other draws each time, until the time is over."""
+    """Run every target in turn, with other draws each time, until the time is over.
+
+    Memory is bounded, so that an input that takes all of it is found and not only felt.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    warnings.simplefilter("ignore")
     end, number, counts = time.monotonic() + 60 * minutes, 0, dict.fromkeys(TARGETS, 0)
     while time.monotonic() < end:
         for name in TARGETS:
