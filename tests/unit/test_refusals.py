@@ -31,6 +31,7 @@ import retrieve
 import servers
 from common import download
 from common.files import read_json, read_lines
+from common.machine import commit
 
 SPLITS = ("train", "valid", "test")
 REVIEWS = ["Un beau livre.", "Très mauvais.", "Je l'ai aimé.", "À éviter."]
@@ -508,3 +509,8 @@ def test_an_answer_from_another_address_is_recorded(place):
     fetched("redirect/file.txt?pass=secret")(place)
     (record,) = read_json(place.out("record.json"))["files"]
     assert record["answered_by"] == f"{place.server.address}/file.txt"
+
+
+def test_without_git_the_commit_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit() == ""
