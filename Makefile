@@ -5,6 +5,13 @@ VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 STUDY ?=
 MIRROR ?=
+FIRST ?=
+SECOND ?=
+PAGE ?= results/comparison.html
+# A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
+# recipes take them from the environment.
+$(foreach name,STUDY MIRROR FIRST SECOND PAGE,$(eval override $(name) := $$(value $(name))))
+export STUDY MIRROR FIRST SECOND PAGE
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?= tests
@@ -48,12 +55,12 @@ print: $(RUN_STAMP) ## the embedded study's report as a PDF, too; needs Chromium
 	echo "The report: $(CURDIR)/results/embedded/report.pdf"
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
-	@snakemake --cores $(CORES) --configfile "$(STUDY)" $(ARGS) $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
-	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$(STUDY)")
+	@snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
+	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
 
 study-file:
-	@if [ ! -f "$(STUDY)" ]; then
+	@if [ ! -f "$$STUDY" ]; then
 		echo "make study: give a study's file: make study STUDY=$(firstword $(wildcard studies/*.yaml) studies/NAME.yaml)" >&2
 		exit 2
 	fi
@@ -68,8 +75,9 @@ PAGE_FILES := report.html report_numbers.tsv ro-crate-metadata.json runs.tsv his
 	claims.tsv statistics figures qa/runs.tsv qa/loss.tsv qa/summary.tsv qa/generations.jsonl qa/lora_ledger.tsv \
 	qa/lora_ledger.md qa/figures
 # The study that STUDY names, else the embedded one, by the name in its file.
-STUDY_NAME = $(or $(shell sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$(or $(STUDY),config.yaml)"),unnamed)
-OF_STUDY = $(if $(STUDY),--configfile "$(STUDY)") $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
+STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)
+# In YAML a quotation mark inside single ones is written twice.
+OF_STUDY = $(if $(STUDY),--configfile "$$STUDY") $(if $(MIRROR),--config "mirror='$${MIRROR//\'/\'\'}'")
 
 clean-report: ## remove a study's report, figures and tables; the records of its runs stay: [STUDY=FILE]
 	@cd "results/$(STUDY_NAME)"
@@ -98,17 +106,17 @@ snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as
 	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
 
 compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=claims/published_runs.tsv:published [PAGE=FILE]
-	@python scripts/compare_studies.py "$(FIRST)" "$(SECOND)" "$(or $(PAGE),results/comparison.html)"
-	echo "The comparison: $(or $(PAGE),results/comparison.html)"
+	@python scripts/compare_studies.py "$$FIRST" "$$SECOND" "$$PAGE"
+	echo "The comparison: $$PAGE"
 
 tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
 	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
 
 benchmark: $(RUN_STAMP) ## time plain commands and the workflow in turn: [MODE=short|epoch|full] [MIRROR=FOLDER]
-	@PYTHONPATH=scripts python benchmarks/benchmark.py --mode $(or $(MODE),short) $(if $(MIRROR),--mirror "$(MIRROR)") $(ARGS)
+	@PYTHONPATH=scripts python benchmarks/benchmark.py --mode $(or $(MODE),short) $(if $(MIRROR),--mirror "$$MIRROR") $(ARGS)
 
 equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and test that they agree: [MIRROR=FOLDER]
-	@PYTHONPATH=scripts python benchmarks/equivalence.py $(if $(MIRROR),--mirror "$(MIRROR)") $(ARGS)
+	@PYTHONPATH=scripts python benchmarks/equivalence.py $(if $(MIRROR),--mirror "$$MIRROR") $(ARGS)
 
 overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, the report made again
 	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
@@ -117,7 +125,7 @@ overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, the report ma
 doctor: ## tell whether this machine can run a study, and what to do where not; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
 	@for python in "$(BIN)/python" "$(PYTHON)" python3; do
 		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null; then
-			exec "$$python" scripts/doctor.py --venv "$(VENV)" --python "$(PYTHON)" --study "$(STUDY)" --mirror "$(MIRROR)" $(ARGS)
+			exec "$$python" scripts/doctor.py --venv "$(VENV)" --python "$(PYTHON)" --study "$$STUDY" --mirror "$$MIRROR" $(ARGS)
 		fi
 	done
 	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
@@ -125,6 +133,9 @@ doctor: ## tell whether this machine can run a study, and what to do where not; 
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
+
+fuzz: $(TEST_STAMP) ## random input for every reader of files from elsewhere: [MINUTES=10]
+	@python tests/fuzz.py "$(or $(MINUTES),10)"
 
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .

@@ -8,7 +8,7 @@ rule convert_tokenizer:
     input:
         dictionary=f"{RESULTS}/checkpoint/dict.txt",
         pieces=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-        common=common("dictionary", "errors", "files", "rule"),
+        common=common("dictionary", "errors", "files", "pieces", "rule"),
     output:
         folder=directory(f"{RESULTS}/checkpoint/tokenizer"),
     log:

@@ -70,8 +70,7 @@ def read_pieces(paths):
         texts, identical = decode_pieces(decode_lines(review_bytes, review_path), model, review_path)
         pieces["n"] += len(texts)
         pieces["n_identical"] += identical
-        reviews = [normalise(text) for text in texts]
-        splits[split] = pair(reviews, parse_labels(label_bytes, label_path), review_path, label_path)
+        splits[split] = pair(texts, parse_labels(label_bytes, label_path), review_path, label_path)
     return splits, pieces
 
 

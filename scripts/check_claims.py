@@ -4,7 +4,7 @@ import yaml
 
 from common import claims
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_tsv
+from common.files import read_json, read_tsv, reading, write_tsv
 from common.rule import running
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
@@ -16,13 +16,13 @@ def read_claims(path):
     Raises:
         StudyError: not YAML, no list `claims`, a faulty claim, or two of the same id.
     """
+    with reading(path), open(path, encoding="utf-8") as handle:
+        text = handle.read()
     try:
-        with open(path, encoding="utf-8") as handle:
-            content = yaml.safe_load(handle)
-    except FileNotFoundError as error:
-        raise StudyError(f"{path} is missing") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path} is not valid YAML: {error}") from error
+        content = yaml.safe_load(text)
+    # ValueError: a date or number that YAML's form promises and that does not exist, such as 2026-02-30.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise StudyError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not isinstance(content.get("claims"), list):
         raise StudyError(f"{path}: the file needs one key, claims, holding a list")
     for claim in content["claims"]:

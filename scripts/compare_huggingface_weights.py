@@ -26,7 +26,12 @@ def load_weights(folder):
         if os.path.isfile(old):
             # Only tensors are unpickled.
             return torch.load(old, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+    except pickle.UnpicklingError as error:
+        # PyTorch's own text is long and advises to unpickle it all the same.
+        raise StudyError(
+            f"{old} is damaged or holds more than tensors: it was not unpickled; fetch it again"
+        ) from error
+    except (SafetensorError, RuntimeError, EOFError, OSError) as error:
         raise StudyError(f"{folder}: its weights are damaged ({error}): fetch it again") from error
     raise StudyError(f"{folder} holds neither model.safetensors nor pytorch_model.bin: fetch it again")
 

@@ -3,6 +3,7 @@
 from common.dictionary import read_dictionary
 from common.errors import StudyError
 from common.files import atomic_path
+from common.pieces import load_model
 from common.rule import running
 
 
@@ -20,6 +21,9 @@ def save_tokenizer(model, dictionary, folder, max_positions):
     """
     from transformers import AutoTokenizer, BartphoTokenizer
 
+    # Both files are read before Transformers reads them: its own words on a broken one name no file.
+    indices = read_dictionary(dictionary)
+    load_model(model)
     tokenizer = BartphoTokenizer(
         vocab_file=model,
         monolingual_vocab_file=dictionary,
@@ -29,8 +33,7 @@ def save_tokenizer(model, dictionary, folder, max_positions):
     )
     tokenizer.save_pretrained(folder)
     # Read back as a user will: what counts is the saved form.
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    indices = read_dictionary(dictionary)
+    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     for symbol, index in indices.items():
         given = loaded.convert_tokens_to_ids(symbol)
         if given != index:

@@ -11,7 +11,7 @@ def main(urls, destinations, manifest, hashes, sizes, mirror=None, key=None):
     Args:
         urls: addresses.
         destinations: the file for each.
-        manifest: JSON file to write: `files`, one record per address (url, sha256, bytes, pinned, from).
+        manifest: JSON file to write: `files`, one record per address (what `common.download.retrieve` returns).
         hashes: expected SHA-256 of each, None where unknown.
         sizes: expected bytes of each, None where unknown.
         mirror: folder laid out HOST/PATH that replaces the network, or None.

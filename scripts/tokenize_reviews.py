@@ -45,7 +45,7 @@ def main(reviews, labels, folder, token_ids, max_positions):
     for number, value in enumerate(values, start=1):
         if value not in LABELS:
             raise StudyError(f"{labels} line {number}: label {value!r} is neither 0 nor 1")
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     write_token_ids(token_ids, tokenize(tokenizer, texts, max_positions), [LABELS[value] for value in values])
     print(f"{len(texts)} reviews of {reviews}")
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.server
 import os
+import ssl
 import threading
 import time
 
@@ -117,11 +118,12 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(folder):
+def serve(folder, certificate=None):
     """Serve a folder on this machine, with the special paths of `_Handler`.
 
     Args:
         folder: what to serve.
+        certificate: PEM file of a certificate and its key: then over https.
 
     Yields:
         Server: its `address` (`http://127.0.0.1:PORT`, no slash at the end), `host` (`127.0.0.1:PORT`) and
@@ -134,10 +136,15 @@ def serve(folder):
     server.requests = []
     server.stopping = threading.Event()
     server.host = f"127.0.0.1:{server.server_port}"
-    server.address = f"http://{server.host}"
+    server.address = f"http{'s' if certificate else ''}://{server.host}"
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.handle_error = lambda *arguments: None  # a client that does not trust it hangs up
     # A proxy of this machine's user knows nothing of the server.
     proxies = {name: os.environ.get(name) for name in ("NO_PROXY", "no_proxy")}
-    os.environ.update(dict.fromkeys(proxies, "127.0.0.1"))
+    os.environ.update(dict.fromkeys(proxies, "127.0.0.1,localhost"))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

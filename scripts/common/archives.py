@@ -1,9 +1,12 @@
 """Guarded reading of zip and tar.gz archives: nothing is written but the members asked for."""
 
 import contextlib
+import errno
 import gzip
+import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -20,9 +23,27 @@ RATIO_LIMIT = 200
 RATIO_FREE = 10_000_000
 # Bytes that may follow the last file of a tar (its padding has at most 10 kB).
 REST_LIMIT = 10_000_000
+# Bytes of a tar's records about a member (long names, pax headers), which tarfile reads into memory before anyone asks.
+HEADER_LIMIT = 1_000_000
 # Members that are read into memory.
 MEMORY_LIMIT = 1_000_000_000
 BLOCK = 1 << 20
+# What zipfile, tarfile and the decompressors raise on bytes that are no sound archive; a chain of long records
+# (RecursionError) and numbers that are none (ValueError) among it.
+BROKEN = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    ValueError,
+)
 
 
 class Member(NamedTuple):
@@ -57,7 +78,8 @@ def list_members(path):
                 raise StudyError(f"{path} holds more than {COUNT_LIMIT} entries: refused")
             if total > SIZE_LIMIT:
                 raise StudyError(f"{path} would unpack to more than {SIZE_LIMIT} bytes: refused")
-            ratio_base = record.compress_size if kind == "zip" else packed
+            # What a record says of its packed size is no better than the rest of it.
+            ratio_base = min(record.compress_size, packed) if kind == "zip" else packed
             if (size if kind == "zip" else total) > max(RATIO_FREE, RATIO_LIMIT * ratio_base):
                 raise StudyError(f"{path}: {name} would unpack to more than {RATIO_LIMIT} times its size: refused")
             if folder:
@@ -179,6 +201,22 @@ def _blocks(path, name, handle, size):
         raise StudyError(f"{path}: {name} does not have the {size} bytes that it claims: the archive is damaged")
 
 
+class _RefusedError(Exception):
+    """What is wrong with a record, found where the archive's path is not known."""
+
+
+class _Record(tarfile.TarInfo):
+    """A tar's record whose size is checked before tarfile acts on it."""
+
+    @classmethod
+    def frombuf(cls, buf, encoding, errors):
+        """Return the record of 512 bytes."""
+        record = super().frombuf(buf, encoding, errors)
+        if record.size < 0 or (record.size > HEADER_LIMIT and not (record.isreg() or record.isdir())):
+            raise _RefusedError(f"an entry of {record.size} bytes that is neither file nor folder")
+        return record
+
+
 @contextlib.contextmanager
 def _opened(path):
     """Yield (`zip` or `tar`, the open archive); a tar is read in one pass, to its very end."""
@@ -192,7 +230,7 @@ def _opened(path):
         packed = head.startswith(b"\x1f\x8b")
         with gzip.open(path) if packed else open(path, "rb") as stream:
             try:
-                archive = tarfile.open(fileobj=stream, mode="r|")
+                archive = tarfile.open(fileobj=stream, mode="r|", tarinfo=_Record)
             except tarfile.ReadError as error:
                 raise StudyError(
                     f"{path} is neither a zip nor a tar archive: check the address that it came from"
@@ -212,9 +250,12 @@ def _plain_faults(path):
     """Turn what the libraries raise on a broken archive into one message."""
     try:
         yield
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, NotImplementedError, OSError) as error:
-        # A full disk or a missing file is no damage: those keep their own message.
-        if isinstance(error, OSError) and error.errno is not None:
+    except _RefusedError as error:
+        raise StudyError(f"{path} holds {error}: refused") from error
+    except BROKEN as error:
+        # A full disk or a missing file is no damage: those keep their own message. A place before the file's
+        # beginning (EINVAL) is.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise StudyError(f"{path} is damaged or cut short: remove it and run again to download it afresh") from error
 

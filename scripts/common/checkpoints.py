@@ -4,6 +4,7 @@ import argparse
 import os
 import pickle
 import re
+import zipfile
 
 import numpy
 import torch
@@ -50,25 +51,41 @@ def load_fairseq_checkpoint(path):
         raise StudyError(f"{path} is missing: {REMEDY}")
     allow_fairseq_classes()
     try:
+        _refuse_packed(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         # PyTorch's text is long; of it, only the class is worth repeating.
         what = re.search(r"GLOBAL (\S+)", str(error))
         named = f" (it holds a {what[1]})" if what else ""
         raise StudyError(f"{path} is not a fairseq checkpoint of tensors and settings{named}: {REMEDY}") from error
-    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+    except Exception as error:
         raise StudyError(f"{path} is truncated or is not a PyTorch file: {REMEDY}") from error
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not state["model"]:
         raise StudyError(f"{path} is not a fairseq checkpoint: it has no weights under `model`; {REMEDY}")
     for name, tensor in state["model"].items():
-        if not isinstance(tensor, torch.Tensor):
-            raise StudyError(f"{path}: `{name}` under `model` is not a tensor; {REMEDY}")
+        if not isinstance(tensor, torch.Tensor) or not _is_whole(tensor):
+            raise StudyError(f"{path}: `{name}` under `model` is not a tensor with all its values; {REMEDY}")
     model = upgrade_names(state["model"])
     return {
         # Half precision checkpoints: fairseq copies them into float32 parameters likewise.
         "model": {name: t.float() if t.is_floating_point() else t for name, t in model.items()},
         "settings": _settings(state),
     }
+
+
+def _refuse_packed(path):
+    """Raise unless the parts of a PyTorch zip are stored plainly, as PyTorch does: packed ones could be a bomb."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(record.file_size for record in archive.infolist()) > os.path.getsize(path):
+                raise ValueError("its parts are packed")
+
+
+def _is_whole(tensor):
+    """Tell whether a tensor's values are in the file: a few bytes can claim any shape (by strides of 0)."""
+    if tensor.layout != torch.strided or tensor.device.type != "cpu":
+        return False
+    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
 
 
 def _settings(state):

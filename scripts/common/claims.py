@@ -225,11 +225,11 @@ def validate(claim, where):
     Raises:
         StudyError: naming the claim and the key.
     """
-    if not isinstance(claim, dict) or not claim.get("id"):
-        raise StudyError(f"{where}: every claim is a mapping with an id")
+    if not isinstance(claim, dict) or not claim.get("id") or not isinstance(claim["id"], str):
+        raise StudyError(f"{where}: every claim is a mapping with an id, which is text")
     for key in ("sentence", "source", "assertion"):
-        if not claim.get(key):
-            raise StudyError(f"{where}: claim {claim['id']} lacks {key!r}")
+        if not claim.get(key) or not isinstance(claim[key], str):
+            raise StudyError(f"{where}: claim {claim['id']} lacks {key!r}, which must be text")
     if claim["assertion"] not in ASSERTIONS:
         raise StudyError(
             f"{where}: claim {claim['id']}: unknown assertion {claim['assertion']!r} "
@@ -239,7 +239,7 @@ def validate(claim, where):
         if key not in claim:
             raise StudyError(f"{where}: claim {claim['id']} ({claim['assertion']}) lacks {key!r}")
     for key in ("mean", "sd", "value", "count"):
-        if key in claim and not isinstance(claim[key], str):
+        if key in claim and not (isinstance(claim[key], str) and NUMBER.fullmatch(claim[key])):
             raise StudyError(f'{where}: claim {claim["id"]}: quote {key} as printed, such as "0.80"')
 
 
@@ -249,7 +249,16 @@ def check(claim, tables):
     Args:
         claim: a validated claim.
         tables: {name: rows}.
+
+    Raises:
+        StudyError: a value of the claim is of a kind that its assertion cannot use.
     """
-    verdict, says = ASSERTIONS[claim["assertion"]][0](claim, tables)
+    try:
+        verdict, says = ASSERTIONS[claim["assertion"]][0](claim, tables)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StudyError(
+            f"claim {claim['id']} ({claim['assertion']}): one of its values cannot be used ({error!r:.120}); "
+            "compare it with the claims in claims/published.yaml"
+        ) from error
     row = {key: " ".join(str(claim[key]).split()) for key in ("id", "sentence", "source")}
     return row | {"verdict": verdict, "data": says}

@@ -10,6 +10,8 @@ import yaml
 
 from common.errors import StudyError
 
+# 32 bits; the bounds of most settings are far below, in the schema.
+LARGEST = 2**32 - 1
 NAMES = {
     "array": "a list",
     "boolean": "true or false",
@@ -56,6 +58,7 @@ def cross_checks(config):
     yield from _check_checkpoint(config["checkpoint"])
     if config["qa"]["enabled"]:
         yield from _check_qa(config["qa"])
+    yield from _check_sizes(config)
 
 
 def _check_data(data):
@@ -106,6 +109,11 @@ def _check_qa(qa):
     data, base, lora = (qa[key] for key in ("data", "base", "lora"))
     if data["source"] != "embedded" and data[data["source"]] is None:
         yield f"qa.data.source is {data['source']}, so qa.data.{data['source']} must name the pairs and not be null"
+    if qa["generation"]["n_questions"] > data["n_heldout"]:
+        yield (
+            f"qa.generation.n_questions is {qa['generation']['n_questions']}, more than the held-out pairs that there "
+            f"are to ask (qa.data.n_heldout = {data['n_heldout']}); lower it or raise that"
+        )
     if base["source"] == "folder" and base["folder"] is None:
         yield "qa.base.source is folder, so qa.base.folder must be a path and not null"
     embedded = base["embedded"]
@@ -116,6 +124,15 @@ def _check_qa(qa):
         yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
     if lora["layers_pattern"] is not None and lora["layers_to_transform"] is None:
         yield "qa.lora.layers_pattern says nothing without qa.lora.layers_to_transform: give both, or null for both"
+
+
+def _check_sizes(value, path=()):
+    """Yield the whole numbers that no library takes, wherever they stand in the settings."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _check_sizes(part, (*path, key))
+    elif isinstance(value, int) and value > LARGEST:
+        yield f"{_name(path)} is {_show(value)}, more than the {LARGEST} that a setting can hold; lower it"
 
 
 def _check_model(place, architecture, training_place, training):

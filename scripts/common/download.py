@@ -20,6 +20,9 @@ MINIMUM_RATE = 100
 # A file name on Linux holds at most 255 bytes; room is left for the temporary prefix.
 NAME_LIMIT = 200
 
+# A host's name, or an IPv6 address; it becomes the name of a folder.
+HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f]*:[0-9a-f:.]+")
+
 
 class _Transient(Exception):
     """A fault that may pass: worth another attempt."""
@@ -47,6 +50,8 @@ def mirror_path(url):
         raise StudyError(f"{url}: not a valid address ({error})") from error
     if parts.scheme not in ("http", "https") or not host:
         raise StudyError(f"{url}: an address must begin with https:// (or http://) and name a host")
+    if not HOST.fullmatch(host) or not url.isascii() or not url.isprintable():
+        raise StudyError(f"{url!r}: an address holds plain letters, digits and signs only; percent-encode the others")
     if parts.username or parts.password:
         raise StudyError(f"an address of the host {host} holds a user name or password: take it out of the study file")
     if parts.path.endswith("/") or not parts.path:
@@ -84,12 +89,12 @@ def read_checksums(path):
     pins = {}
     for number, row in enumerate(read_tsv(path), start=2):
         url, digest, size = row.get("url"), row.get("sha256"), row.get("bytes")
-        if url is None or digest is None or size is None:
+        if url is None or digest is None or size is None or None in row:
             raise StudyError(f"{path}, line {number}: needs the columns url, sha256 and bytes, separated by tabs")
         digest = digest.strip().lower() or None
         if digest and not re.fullmatch("[0-9a-f]{64}", digest):
             raise StudyError(f"{path}, line {number}: sha256 must be 64 hexadecimal digits, not {digest!r}")
-        if size.strip() and not size.strip().isdecimal():
+        if not re.fullmatch("[0-9]{0,18}", size.strip()):
             raise StudyError(f"{path}, line {number}: bytes must be a whole number, not {size!r}")
         pin = {"sha256": digest, "size": int(size) if size.strip() else None}
         if pins.setdefault(url, pin) != pin:
@@ -148,7 +153,8 @@ def retrieve(
         progress: show a progress bar on standard error.
 
     Returns:
-        dict: `url`, `sha256`, `bytes`, `pinned` (a hash was expected), `from` (`mirror` or `network`).
+        dict: `url`, `sha256`, `bytes`, `pinned` (a hash was expected), `from` (`mirror` or `network`), and after
+            redirects `answered_by`: the last address, without its query (which may hold a pass).
 
     Raises:
         StudyError: one message with the address, the fault and the remedy.
@@ -158,13 +164,14 @@ def retrieve(
     if mirror is not None:
         with atomic_path(destination) as temporary:
             digest, count = _copy(name, os.path.join(mirror, place), temporary, destination, progress)
+            last = url
             _check(f"{name}, from the mirror {os.path.join(mirror, place)}", digest, count, sha256, size)
         origin = "mirror"
     else:
         with atomic_path(destination) as temporary:
             for attempt in range(1, attempts + 1):
                 try:
-                    digest, count = _fetch(name, url, temporary, size, timeout, stall, limit, progress)
+                    digest, count, last = _fetch(name, url, temporary, size, timeout, stall, limit, progress)
                     break
                 except _Transient as fault:
                     print(f"{url}: attempt {attempt} of {attempts}: {fault}")
@@ -177,7 +184,8 @@ def retrieve(
             _check(name, digest, count, sha256, size)
         origin = "network"
     print(f"{destination}: {count} bytes, sha256 {digest}{'' if sha256 else ' (recorded: none was expected)'}")
-    return {"url": url, "sha256": digest, "bytes": count, "pinned": sha256 is not None, "from": origin}
+    record = {"url": url, "sha256": digest, "bytes": count, "pinned": sha256 is not None, "from": origin}
+    return record if last == url else record | {"answered_by": last.partition("?")[0]}
 
 
 def _copy(name, source, temporary, destination, progress):
@@ -232,7 +240,7 @@ def _check(name, digest, count, sha256, size):
 
 
 def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
-    """Download once; return the hash and the number of bytes.
+    """Download once; return the hash, the number of bytes and the address that answered in the end.
 
     Raises:
         _Transient: a fault that may pass.
@@ -245,7 +253,8 @@ def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
         with requests.Session() as session:
             # Bytes as they lie on the server: else Content-Length and the hash speak of something else.
             session.headers.update({"Accept-Encoding": "identity", "User-Agent": "pretrain-finetune-study"})
-            with _answer(session, name, url, timeout) as response:
+            response, last = _answer(session, name, url, timeout)
+            with response:
                 length = _content_length(name, response, size, limit)
                 with _bar(name, length or size, progress) as bar:
                     blocks = _guard(name, url, response, size, limit, stall)
@@ -268,11 +277,15 @@ def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
         raise _Transient(f"the connection failed or broke off ({_short(error)})") from error
     if length is not None and count != length:
         raise _Transient(f"truncated: {count} of {length} bytes arrived")
-    return digest, count
+    return digest, count, last
 
 
 def _answer(session, name, url, timeout):
-    """Follow redirects, never from https to http; return the open response with status 200."""
+    """Follow redirects; return the open response with status 200, and its address.
+
+    Over https they may lead to other hosts, since the Hugging Face hub and Zenodo answer so: the host that is
+    configured vouches for them. Over http nobody does: there they stay on the configured host.
+    """
     import requests
 
     address = url
@@ -282,14 +295,19 @@ def _answer(session, name, url, timeout):
             break
         response.close()
         target = urljoin(address, response.headers["location"])
-        scheme = urlsplit(target).scheme
-        if scheme != "https" and not (scheme == "http" and urlsplit(address).scheme == "http"):
+        here, there = urlsplit(address), urlsplit(target)
+        if there.scheme != "https" and (here.scheme, here.netloc) != (there.scheme, there.netloc):
             raise StudyError(f"{name}: redirected to {target}, which is not https: refused; check the address")
+        if here.scheme != "https" and here.hostname != there.hostname:
+            raise StudyError(
+                f"{name}: redirected over http to another host, {target}: refused, since anyone on the way could have "
+                "said so; give the https address"
+            )
         address = target
     else:
         raise StudyError(f"{name}: more than {REDIRECTS} redirects: check the address")
     if response.status_code == 200:
-        return response
+        return response, address
     status = f"{response.status_code} {response.reason or ''}".strip()
     response.close()
     if response.status_code in TRANSIENT_STATUS:

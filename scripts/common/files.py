@@ -54,21 +54,33 @@ def write_lines(path, lines):
             handle.write(line + "\n")
 
 
+@contextlib.contextmanager
+def reading(path):
+    """Turn what reading a text file may raise into one message.
+
+    Raises:
+        StudyError: the file is missing, cannot be read, or is not UTF-8.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} is missing") from error
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror}): a readable file is needed there") from error
+    except UnicodeDecodeError as error:
+        raise StudyError(
+            f"{path} is not UTF-8 text (byte {error.start}): convert it, for instance with iconv"
+        ) from error
+
+
 def read_lines(path):
     """Return the lines of a UTF-8 file, split at the line feed only (as fairseq and SentencePiece do).
 
     Raises:
         StudyError: the file is missing or is not UTF-8.
     """
-    try:
-        with open(path, encoding="utf-8", newline="\n") as handle:
-            return [line.rstrip("\n") for line in handle]
-    except FileNotFoundError as error:
-        raise StudyError(f"{path} is missing") from error
-    except UnicodeDecodeError as error:
-        raise StudyError(
-            f"{path} is not UTF-8 text (byte {error.start}): convert it, for instance with iconv"
-        ) from error
+    with reading(path), open(path, encoding="utf-8", newline="\n") as handle:
+        return [line.rstrip("\n") for line in handle]
 
 
 def write_json(path, value):
@@ -82,12 +94,14 @@ def read_json(path):
     Raises:
         StudyError: missing, or not JSON; the message gives the line.
     """
+    # Editors on Windows write a byte order mark, which JSON does not have.
+    with reading(path), open(path, encoding="utf-8-sig") as handle:
+        text = handle.read()
     try:
-        with open(path, encoding="utf-8") as handle:
-            return json.load(handle)
-    except FileNotFoundError as error:
-        raise StudyError(f"{path} is missing") from error
-    except (UnicodeDecodeError, ValueError) as error:
+        return json.loads(text)
+    except RecursionError as error:
+        raise StudyError(f"{path} is not JSON that can be read: it is nested too deeply") from error
+    except ValueError as error:
         raise StudyError(f"{path} is not valid JSON: {error}") from error
 
 
@@ -118,13 +132,15 @@ def read_tsv(path):
     """Return a TSV file's rows as a list of dictionaries of strings.
 
     Raises:
-        StudyError: the file is missing.
+        StudyError: the file is missing, is not UTF-8, or has a cell without end.
     """
     try:
-        with open(path, encoding="utf-8", newline="") as handle:
+        with reading(path), open(path, encoding="utf-8-sig", newline="") as handle:
             return list(csv.DictReader(handle, delimiter="\t"))
-    except FileNotFoundError as error:
-        raise StudyError(f"{path} is missing") from error
+    except csv.Error as error:
+        raise StudyError(
+            f"{path} is not a table of tab-separated values ({error}): is a quotation mark left open?"
+        ) from error
 
 
 def sha256(path):

@@ -57,7 +57,7 @@ def read_pairs(path):
 
 
 def clean_pairs(pairs, name):
-    """Return the pairs with every run of white space as one blank.
+    """Return the pairs with every run of white space or control characters as one blank.
 
     Args:
         pairs: list of objects holding `question` and `answer`; other keys are dropped.
@@ -78,7 +78,12 @@ def clean_pairs(pairs, name):
         texts = {}
         for key in ("question", "answer"):
             value = pair.get(key)
-            texts[key] = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
+            texts[key] = re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", value).strip() if isinstance(value, str) else ""
+            # JSON can write half a character, which no UTF-8 file can hold.
+            if re.search("[\ud800-\udfff]", texts[key]):
+                raise StudyError(
+                    f"{name}: pair {number}: its {key} holds half a character (\\ud800 to \\udfff): correct it"
+                )
             if not texts[key]:
                 about = texts.get("question") or pair.get("answer") or ""
                 raise StudyError(f"{name}: pair {number} ({about!r:.60}) has no {key}: fill it in or delete the pair")

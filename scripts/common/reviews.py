@@ -52,11 +52,17 @@ def decode(content, name):
     Raises:
         StudyError: not UTF-8; the message names the line.
     """
+    nul = content.find(b"\0")
     try:
-        return content.decode("utf-8").removeprefix("\ufeff")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise StudyError(f"{name}, line {line}: not UTF-8 text; convert the file, for instance with iconv") from error
+    if nul >= 0:
+        # Plain letters in UTF-16 are valid UTF-8, with a NUL at every other place.
+        line = content.count(b"\n", 0, nul) + 1
+        raise StudyError(f"{name}, line {line}: a NUL character, so no UTF-8 text (UTF-16?); convert it with iconv")
+    return text.removeprefix("\ufeff")
 
 
 def clean_review(text, place):
@@ -126,10 +132,10 @@ def decode_pieces(lines, model, name):
         name: how messages call the file.
 
     Returns:
-        tuple[list[str], int]: raw texts (not yet canonical) and the number of identical re-encodings.
+        tuple[list[str], int]: canonical texts and the number of identical re-encodings.
 
     Raises:
-        StudyError: the model cannot be read, or a line is blank.
+        StudyError: the model cannot be read, or a line is blank or longer than `REVIEW_LIMIT`.
     """
     import sentencepiece
 
@@ -142,10 +148,8 @@ def decode_pieces(lines, model, name):
     for number, line in enumerate(lines, start=1):
         pieces = line.split(" ")
         text = processor.decode(pieces)
-        if is_blank(normalise(text)):
-            raise StudyError(f"{name}, line {number}: the review is blank; remove it together with its label")
+        texts.append(clean_review(text, f"{name}, line {number}"))
         identical += processor.encode(text, out_type=str) == pieces
-        texts.append(text)
     return texts, identical
 
 
@@ -181,7 +185,10 @@ def parse_items(content, name, labelled=True):
         if body is None:
             raise StudyError(f"{place}: no <text> element")
         review = re.sub(r"<!\[CDATA\[(.*?)\]\]>", lambda match: html.escape(match[1]), body[1], flags=re.DOTALL)
-        review = html.unescape(review)
+        try:
+            review = html.unescape(review)
+        except ValueError as error:  # Python reads no number of more than 4300 digits
+            raise StudyError(f"{place}: a character reference (&#...;) that is no character; correct it") from error
         if not labelled:
             review = normalise(review)
             if not is_blank(review) and len(review) <= REVIEW_LIMIT:

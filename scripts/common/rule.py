@@ -25,6 +25,8 @@ def running(snakemake):
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(snakemake.threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # With it, fairseq's own `torch.load` would unpickle whatever a checkpoint names.
+    os.environ.pop("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", None)
     log = snakemake.log[0] if snakemake.log else None
     terminal = os.dup(2)
     if log:

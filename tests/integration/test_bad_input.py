@@ -1,6 +1,7 @@
 """Bad input through real Snakemake: one clear message, a non-zero exit, nothing half-made.
 
-The faults of single functions are tested in tests/unit; here each goes the whole way to the user's terminal.
+All kinds of it stand in the tables of tests/unit/test_config.py (settings) and tests/unit/test_refusals.py (files);
+here some of each family go the whole way to the user's terminal.
 """
 
 import io
@@ -9,6 +10,7 @@ import zipfile
 from dataclasses import dataclass, field
 
 import pytest
+import torch
 
 import servers
 import studies
@@ -73,17 +75,7 @@ SETTINGS = {
         {"sentiment": {"finetuning": {"bach_size": 4}}},
         ["unknown key sentiment.finetuning.bach_size", "Did you mean sentiment.finetuning.batch_size?"],
     ),
-    "unknown framework": (
-        {"sentiment": {"arms": [{"framework": "fairsec", "init": "random"}]}},
-        ["sentiment.arms, entry 1, framework", "'fairsec'", "Did you mean fairseq?"],
-    ),
-    "unknown init": (
-        {"sentiment": {"arms": [{"framework": "fairseq", "init": "zero"}]}},
-        ["sentiment.arms, entry 1, init", "'zero'", "pretrained", "random"],
-    ),
-    "seed twice": ({"sentiment": {"seeds": [1, 2, 1]}}, ["sentiment.seeds holds 1 twice"]),
     "mirror without a folder": ({"mirror": "no-such-folder"}, ["mirror: there is no folder 'no-such-folder'"]),
-    "more reviews than there are": ({"data": {"n_train": 5000}}, ["data.n_train", "data.embedded.n_labelled is 60"]),
 }
 
 
@@ -120,24 +112,12 @@ class Fault:
 
 
 CONTENTS = {
-    "empty file": Fault(["train.review", "is empty"], {"cls.books/train.review": ""}),
-    "different lengths": Fault(
-        ["valid.review has 4 reviews", "valid.label has 3 labels"], {"cls.books/valid.label": "1\n0\n1\n"}
-    ),
-    "label 2": Fault(["test.label, line 3", "'2' is neither 0", "nor 1"], {"cls.books/test.label": "1\n0\n2\n1\n"}),
     "one class": Fault(["test.label", "no review of class 0"], {"cls.books/test.label": "1\n1\n1\n1\n"}),
-    "not UTF-8": Fault(["train.review, line 1", "UTF-8"], {"cls.books/train.review": "été\n".encode("latin-1") * 8}),
-    "missing members": Fault(
-        ["does not hold the expected files", "cls.books/test.review", "cls.books/test.label"],
-        {"cls.books/test.review": None, "cls.books/test.label": None},
-    ),
     "not a zip": Fault(["neither a zip nor a tar archive", "check the address"], whole=b"not an archive\n" * 50),
 }
 DOWNLOADS = {
     "missing": Fault(["answered 404", "there is no such file"], request="no-{}", arrives=False),
-    "truncated": Fault(["truncated: ", "Try again later"], request="truncated/{}", arrives=False),
     "wrong hash": Fault(["wrong hash", f"expected {'0' * 64}"], settings={"sha256": "0" * 64}, arrives=False),
-    "web page": Fault(["web page (HTML) in place of the file"], request="hidden-page/{}", arrives=False),
 }
 
 
@@ -190,10 +170,16 @@ def test_a_mirror_that_lacks_the_file(tmp_path):
 
 # ---- The fairseq checkpoint's zip -----------------------------------------------------------------------------------
 
+
+class Hostile:
+    """An object whose unpickling makes a folder."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("pwned",))
+
+
 CHECKPOINTS = {
-    "no model.pt": ("extract_checkpoint", ["does not hold the expected file model.pt"]),
-    "empty model.pt": ("extract_checkpoint", ["model.pt is empty"]),
-    "cut model.pt": ("convert_checkpoint", ["results/tiny/checkpoint/model.pt is truncated"]),
+    "code in model.pt": ("convert_checkpoint", ["checkpoint/model.pt is not a fairseq checkpoint", "posix.mkdir"]),
     "another size": ("convert_checkpoint", ["checkpoint.architecture.layers is 3", "model.pt has 1", "set it to 1"]),
 }
 
@@ -203,12 +189,10 @@ def test_a_fault_in_the_checkpoints_zip(tmp_path, server, tiny_study, name):
     rule, words = CHECKPOINTS[name]
     made = tiny_study / "results" / "tiny" / "checkpoint"
     members = {file: (made / file).read_bytes() for file in FAIRSEQ_FILES}
-    if name == "no model.pt":
-        del members["model.pt"]
-    elif name == "empty model.pt":
-        members["model.pt"] = b""
-    elif name == "cut model.pt":
-        members["model.pt"] = members["model.pt"][: len(members["model.pt"]) // 2]
+    if name == "code in model.pt":
+        memory = io.BytesIO()
+        torch.save({"model": {"a": torch.ones(1)}, "args": Hostile()}, memory)
+        members["model.pt"] = memory.getvalue()
     (server.folder / "checkpoint.zip").write_bytes(packed(members))
     checkpoint = {"source": "fetch", "fetch": {"fairseq": {"url": f"{server.address}/checkpoint.zip"}}}
     if name == "another size":
@@ -217,5 +201,19 @@ def test_a_fault_in_the_checkpoints_zip(tmp_path, server, tiny_study, name):
     told_once(output, f"error in rule {rule}: ")
     folder = tmp_path / "results" / "tiny" / "checkpoint"
     assert not (folder / "huggingface").exists()
-    if rule == "extract_checkpoint":
-        assert not [file for file in FAIRSEQ_FILES if (folder / file).exists()]
+    assert not list(tmp_path.rglob("pwned"))
+
+
+# ---- Question/answer pairs ------------------------------------------------------------------------------------------
+
+
+def test_a_fault_in_the_users_pairs(tmp_path):
+    # A name that a shell would take for a command.
+    name = "pairs $(touch pwned)'.json"
+    (tmp_path / name).write_text('[{"question": "Et après ?"}]', encoding="utf-8")
+    changes = {"qa": {"enabled": True, "data": {"source": "file", "file": name}}}
+    words = [f"{name}: pair 1 ('Et après ?') has no answer", "fill it in or delete the pair"]
+    output = run_wrongly(tmp_path, changes, words, "results/tiny/qa/data/manifest.json")
+    told_once(output, "error in rule build_qa_pairs: ")
+    assert not list((tmp_path / "results" / "tiny" / "qa" / "data").glob("*"))
+    assert not list(tmp_path.rglob("pwned"))

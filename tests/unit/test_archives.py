@@ -210,6 +210,28 @@ def test_flipped_bytes(tmp_path, make):
     assert not (tmp_path / "out").exists() or os.listdir(tmp_path / "out") == []
 
 
+def test_a_zip_that_ends_before_it_begins(tmp_path):
+    # Found by tests/fuzz.py: its first member lies before the file, and the library asks the system to go there.
+    whole = make_zip(tmp_path / "whole.zip", [("a", os.urandom(5000)), ("b", b"1")])
+    with open(whole, "rb") as handle:
+        content = handle.read()
+    path = tmp_path / "a.zip"
+    path.write_bytes(b"PK" + content[4002:])
+    with pytest.raises(StudyError, match="damaged or cut short"):
+        read_members(str(path), ["a", "b"])
+
+
+def test_a_bomb_that_claims_to_be_hardly_packed(tmp_path):
+    path = tmp_path / "a.zip"
+    make_zip(path, [("bomb", bytes(20_000_000))])
+    content = bytearray(path.read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 20 : entry + 24] = (20_000_000).to_bytes(4, "little")  # the packed size, in the list of members
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match="200 times"):
+        list_members(str(path))
+
+
 def test_encrypted_zip(tmp_path):
     path = tmp_path / "a.zip"
     make_zip(path, [("a", b"1")])

@@ -204,6 +204,29 @@ FAULTS = {
     ),
     "base without text": ({"qa.base.embedded.n_texts": 0}, ["qa.base.embedded holds no text"]),
     "layers of no list": ({"qa.lora.layers_pattern": "h"}, ["qa.lora.layers_pattern says nothing"]),
+    "more questions than held-out pairs": (
+        {"qa.generation.n_questions": 17},
+        ["qa.generation.n_questions is 17", "qa.data.n_heldout = 16"],
+    ),
+    "nothing to measure pretraining by": ({"checkpoint.corpus.valid_fraction": 0}, ["is 0", "greater than 0"]),
+    "number that no library takes": (
+        {"qa.training.updates": 10**30},
+        ["qa.training.updates is 1000000000000000000000000000000, more than the 4294967295"],
+    ),
+    "number in a list that no library takes": ({"qa.lora.r": [8, 2**32]}, ["qa.lora.r, entry 2 is 4294967296"]),
+    "seed of the answers beyond 32 bits": ({"qa.generation.seed": 2**32}, ["at most 4294967295"]),
+    "warm-up of all of the tuning": ({"qa.training.warmup_ratio": 1.0}, ["warmup_ratio is 1.0", "less than 1"]),
+    "model that climbs": ({"qa.base.hub.repo": "../.."}, ["qa.base.hub.repo is '../..'", "two names"]),
+    "revision that climbs": ({"qa.base.hub.revision": ".."}, ["qa.base.hub.revision is '..'", "letters, digits"]),
+    "model with a line end": ({"qa.base.hub.repo": "a/b\n"}, ["qa.base.hub.repo is 'a/b\\n'"]),
+    "address of pairs that is none": ({"qa.data.url": "https://a b"}, ["qa.data.url is 'https://a b'"]),
+    "path with braces": ({"qa.data.file": "a{x}.json"}, ["qa.data.file is 'a{x}.json'", "a path without braces"]),
+    "path with a line end": ({"checksums": "a\nb"}, ["checksums is 'a\\nb'", "a path without braces or line ends"]),
+    "empty path": ({"qa.base.folder": ""}, ["qa.base.folder is ''", "a path"]),
+    "address with a password": (
+        {"data.cls_books_zip.url": "https://me:secret@host/a"},
+        ["data.cls_books_zip.url", "an address that begins with"],
+    ),
     "small vocabulary": ({"checkpoint.sentencepiece.vocab_size": 99}, ["vocab_size is 99", "at least 100"]),
 }
 

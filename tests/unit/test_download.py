@@ -66,6 +66,9 @@ def test_mirror_path(url, path):
         "https://host.org/a/../../b",
         "https://host.org:port/a",
         "https://host.org/" + "a" * 300,
+        "https://ho{x}st/a",
+        "https://../a",
+        "https://host.org/é",
     ],
 )
 def test_mirror_path_refuses(url):
@@ -303,6 +306,9 @@ def test_checksums_table(tmp_path):
         (("https://a.org/f", DIGEST, "many"), "whole number"),
         (("https://a.org/f",), "columns"),
         (("https://a.org/e", "0" * 64, "7"), "twice"),
+        (("https://a.org/f", DIGEST, "7", "more"), "columns"),
+        (("https://a.org/f", DIGEST, "9" * 5000), "whole number"),  # more digits than Python reads
+        (("https://a.org/f", DIGEST, "٣"), "whole number"),
     ],
 )
 def test_faulty_checksums_table(tmp_path, row, fault):
@@ -310,6 +316,29 @@ def test_faulty_checksums_table(tmp_path, row, fault):
     with pytest.raises(StudyError, match=fault) as caught:
         read_checksums(path)
     assert f"{path}, line 3" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"url\t\xe9", "is not UTF-8"),
+        (b'url\n"' + b"x" * 140_000, "quotation mark left open"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_table(tmp_path, content, fault):
+    path = tmp_path if content is None else tmp_path / "checksums.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(StudyError, match=fault) as caught:
+        read_checksums(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_table_saved_on_windows(tmp_path):
+    path = table(tmp_path, ("https://a.org/f", DIGEST, "7"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_checksums(path) == {"https://a.org/f": {"sha256": DIGEST, "size": 7}}
 
 
 def test_the_project_s_own_table_is_sound():

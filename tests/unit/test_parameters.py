@@ -3,6 +3,7 @@
 import json
 import pickle
 import struct
+import tracemalloc
 import zipfile
 
 import pytest
@@ -105,6 +106,34 @@ def test_a_hostile_checkpoint_runs_nothing(tmp_path):
     with pytest.raises(StudyError, match="holds no tensor"):
         read_shapes(str(tmp_path / "model.pt"))
     assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"\x80\x02}r" + struct.pack("<I", 2**26) + b".",  # remember the dictionary as number 67 108 864
+        b"\x80\x05\x96" + struct.pack("<Q", 2**29) + b"abc.",  # 536 870 912 bytes follow
+    ],
+    ids=["memo", "bytes"],
+)
+def test_a_few_bytes_do_not_take_all_memory(tmp_path, pickled):
+    with zipfile.ZipFile(tmp_path / "model.pt", "w") as archive:
+        archive.writestr("model/data.pkl", pickled)
+    tracemalloc.start()
+    with pytest.raises(StudyError, match=r"model\.pt"):
+        read_shapes(str(tmp_path / "model.pt"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000
+
+
+def test_a_zip_that_ends_before_it_begins(tmp_path):
+    # Its list of members lies 4 kB before the place that it claims, so its first member lies before the file.
+    with zipfile.ZipFile(tmp_path / "whole.pt", "w") as archive:
+        archive.writestr("model/data.pkl", bytes(5000))
+    (tmp_path / "model.pt").write_bytes((tmp_path / "whole.pt").read_bytes()[4000:])
+    with pytest.raises(StudyError, match=r"model\.pt is not a model file"):
+        read_shapes(str(tmp_path / "model.pt"))
 
 
 @pytest.mark.parametrize("name", ["a.pt", "a.safetensors", "a.json"])
