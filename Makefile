@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env test-envs lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -120,6 +120,9 @@ format: $(TEST_STAMP) ## put the code into the form that lint wants
 env: $(RUN_STAMP) ## only install what the workflow needs
 
 test-env: $(TEST_STAMP) ## only install what the workflow and its tests need
+
+test-envs: $(TEST_STAMP) ## install each conda environment's packages with pip, alone, and run jobs in it; takes long
+	@pytest tests/integration/test_isolated_environments.py --install-environments $(ARGS)
 
 lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write the lock files and envs/*.yaml anew
 	@python .ci/lock.py
