@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import shutil
 
 from common.errors import StudyError
@@ -125,6 +126,17 @@ def read_tsv(path):
             return list(csv.DictReader(handle, delimiter="\t"))
     except FileNotFoundError as error:
         raise StudyError(f"{path} is missing") from error
+
+
+def study_path(path):
+    """Return a path as the rules state it, from `results/` or `resources/` on, wherever the file really lies.
+
+    With object storage Snakemake works on copies under a folder of its own (`.snakemake/storage/s3/BUCKET/...`), which
+    no record of the study may name. Other paths are returned as they are.
+    """
+    path = os.path.normpath(path)
+    found = re.search(r"(?:^|/)((?:results|resources)/.*)", path)
+    return found[1] if found else path
 
 
 def sha256(path):
