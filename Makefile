@@ -152,6 +152,9 @@ env: $(RUN_STAMP) ## only install what the workflow needs
 
 test-env: $(TEST_STAMP) ## only install what the workflow and its tests need
 
+test-envs: $(TEST_STAMP) ## install each conda environment's packages with pip, alone, and run jobs in it; takes long
+	@pytest tests/integration/test_isolated_environments.py --install-environments $(ARGS)
+
 lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write the lock files and envs/*.yaml anew
 	@python .ci/lock.py
 

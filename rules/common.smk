@@ -110,14 +110,14 @@ def qa_record(name):
 def qa_base_files():
     """The files that the base model is made from."""
     if QA["base"]["source"] == "folder":
-        return [QA["base"]["folder"]] if QA["base"]["folder"] else []
+        return [local(QA["base"]["folder"])] if QA["base"]["folder"] else []
     return retrieved(*QA_ADDRESSES["hub" if QA["base"]["source"] == "hub" else "corpus"])
 
 
 def qa_pairs_file():
     """The file of pairs in a list; empty for the embedded ones, and where the study forgot it (the script says so)."""
     if QA["data"]["source"] == "file":
-        return [QA["data"]["file"]] if QA["data"]["file"] else []
+        return [local(QA["data"]["file"])] if QA["data"]["file"] else []
     return retrieved(*QA_ADDRESSES["pairs"])
 
 

@@ -346,7 +346,7 @@ rule build_parameter_ledger:
 rule check_claims:
     input:
         published=workflow.source_path("../claims/published.yaml"),
-        own=[OWN_CLAIMS] if os.path.exists(OWN_CLAIMS) else [],
+        own=[workflow.source_path(OWN_CLAIMS)] if os.path.exists(OWN_CLAIMS) else [],
         tables=list(CLAIM_TABLES.values()),
         method=rules.compute_statistics.output.method,
         common=common("claims", "errors", "files", "parameters", "rule", "statistics"),

@@ -1,7 +1,7 @@
 """Gather the text to pretrain on: public files, unlabelled reviews, the training reviews; never valid or test."""
 
 from common.errors import StudyError
-from common.files import read_lines, sha256, write_json, write_lines
+from common.files import read_lines, sha256, study_path, write_json, write_lines
 from common.reviews import normalise
 from common.rule import running
 
@@ -47,7 +47,7 @@ def main(files, unlabelled, training, train, valid, manifest, repeats, valid_fra
             entries.append(
                 {
                     "kind": kind,
-                    "name": path,
+                    "name": study_path(path),
                     "lines": len(lines),
                     "lines_held_out": len(tail),
                     "words": sum(len(line.split()) for line in lines),

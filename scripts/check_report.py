@@ -2,13 +2,12 @@
 
 import csv
 import json
-import os
 import re
 from html.parser import HTMLParser
 
 from common.claims import NUMBER, cell_numbers
 from common.errors import StudyError
-from common.files import write_tsv
+from common.files import study_path, write_tsv
 from common.rule import running
 
 COLUMNS = ("number", "text", "file", "place")
@@ -137,7 +136,7 @@ def main(report, tables, settings, numbers):
     with open(report, encoding="utf-8") as handle:
         prose.feed(handle.read())
     sources = {"config": list(walk(settings, ""))}
-    sources |= {os.path.normpath(path): numbers_of(path) for path in tables}
+    sources |= {study_path(path): numbers_of(path) for path in tables}
     rows = list(trace(prose.sentences(), sources))
     typed = [row for row in rows if not row["file"]]
     if typed:

@@ -1,6 +1,6 @@
 """Train the SentencePiece model and write the fairseq dictionary that goes with it."""
 
-import os
+import io
 
 import sentencepiece
 
@@ -48,11 +48,13 @@ def main(corpus, model_path, dictionary_path, vocab_size, model_type, threads):
     """
     # The draw of sentences is seeded by the library's own generator.
     sentencepiece.set_random_generator_seed(1)
-    with atomic_path(model_path) as temporary:
+    # Handed over in memory: the model would keep the paths of its files, and so have other bytes in each run.
+    model = io.BytesIO()
+    with open(corpus, encoding="utf-8", newline="\n") as lines:
         try:
             sentencepiece.SentencePieceTrainer.train(
-                input=corpus,
-                model_prefix=temporary,
+                sentence_iterator=(line.rstrip("\n") for line in lines),
+                model_writer=model,
                 vocab_size=vocab_size - FAIRSEQ_SYMBOLS + SENTENCEPIECE_SYMBOLS,
                 model_type=model_type,
                 character_coverage=0.9995,
@@ -68,8 +70,8 @@ def main(corpus, model_path, dictionary_path, vocab_size, model_type, threads):
                     f"checkpoint.sentencepiece.vocab_size: {vocab_size} does not suit the corpus: {text.strip()}"
                 ) from error
             raise
-        os.replace(temporary + ".model", temporary)
-        os.remove(temporary + ".vocab")
+    with atomic_path(model_path) as temporary, open(temporary, "wb") as handle:
+        handle.write(model.getvalue())
     model = sentencepiece.SentencePieceProcessor(model_file=model_path)
     write_lines(dictionary_path, dictionary_lines(model))
 

@@ -5,6 +5,14 @@ import pytest
 import studies
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--install-environments",
+        action="store_true",
+        help="install each conda environment's packages with pip, alone, instead of linking those of this environment",
+    )
+
+
 @pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
     """Return the working folder of a tiny embedded study that ran through real Snakemake.

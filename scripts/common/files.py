@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import shutil
 
 from common.errors import StudyError
@@ -141,6 +142,17 @@ def read_tsv(path):
         raise StudyError(
             f"{path} is not a table of tab-separated values ({error}): is a quotation mark left open?"
         ) from error
+
+
+def study_path(path):
+    """Return a path as the rules state it, from `results/` or `resources/` on, wherever the file really lies.
+
+    With object storage Snakemake works on copies under a folder of its own (`.snakemake/storage/s3/BUCKET/...`), which
+    no record of the study may name. Other paths are returned as they are.
+    """
+    path = os.path.normpath(path)
+    found = re.search(r"(?:^|/)((?:results|resources)/.*)", path)
+    return found[1] if found else path
 
 
 def sha256(path):

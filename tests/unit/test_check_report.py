@@ -6,7 +6,7 @@ import pytest
 
 import check_report
 from common.errors import StudyError
-from common.files import read_tsv, write_json, write_text, write_tsv
+from common.files import read_tsv, study_path, write_json, write_text, write_tsv
 
 PAGE = """<!doctype html><html><head><title>1234</title><style>p {{ margin: 77px }}</style></head><body>
 <p>The mean is <b>79.50</b>&nbsp;% over 3 seeds, on 2\u202f000 reviews; {typed}</p>
@@ -62,3 +62,17 @@ def test_of_a_long_table_only_counts_may_be_quoted(study):
 def test_settings_are_walked():
     found = list(check_report.walk(json.loads('{"a": {"b": [1, true, "2 of x"]}}'), ""))
     assert found == [(3, "entries of a.b"), (1, "a.b[0]"), (2.0, "a.b[2]")]
+
+
+@pytest.mark.parametrize(
+    "path, stated",
+    [
+        ("results/tiny/runs.tsv", "results/tiny/runs.tsv"),
+        (".snakemake/storage/s3/bucket/folder/results/tiny/runs.tsv", "results/tiny/runs.tsv"),
+        ("/scratch/job-1/s3/bucket/resources/host/results/a.txt", "resources/host/results/a.txt"),
+        ("./novel.txt", "novel.txt"),
+        ("my-results/novel.txt", "my-results/novel.txt"),
+    ],
+)
+def test_records_name_files_as_the_rules_do(path, stated):
+    assert study_path(path) == stated

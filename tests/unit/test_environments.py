@@ -1,10 +1,8 @@
 """Lock files and conda environments: one set of versions, and enough of it for every script."""
 
-import ast
 import importlib.metadata
 import importlib.util
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -13,13 +11,9 @@ import textwrap
 import zipfile
 
 import pytest
-import yaml
 from packaging.utils import canonicalize_name
 
-ROOT = pathlib.Path(__file__).parents[2]
-SCRIPTS = ROOT / "scripts"
-ENVIRONMENTS = sorted(path.stem for path in (ROOT / "envs").glob("*.yaml"))
-PIN = re.compile(r"^([A-Za-z0-9._-]+)==([A-Za-z0-9.!_-]+)$")
+from environments import ENVIRONMENTS, PIN, ROOT, environment, imported, jobs, lacking, parse_rules, pip_pins, rules
 
 
 def pins(path):
@@ -28,24 +22,6 @@ def pins(path):
     matches = [PIN.match(line) for line in lines if line and not line.startswith(("#", "-c "))]
     assert all(matches), f"{path} has a line that is no NAME==VERSION"
     return {canonicalize_name(match[1]): match[2] for match in matches}
-
-
-def environment(name):
-    return yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-def pip_pins(name):
-    """{canonical name: version} of an environment's pip section and of its post-deploy script."""
-    (section,) = [item for item in environment(name)["dependencies"] if isinstance(item, dict)]
-    matches = [PIN.match(text) for text in section["pip"]]
-    assert all(matches), f"envs/{name}.yaml has a pip requirement that is no NAME==VERSION"
-    found = {canonicalize_name(match[1]): match[2] for match in matches}
-    script = ROOT / "envs" / f"{name}.post-deploy.sh"
-    if script.exists():
-        installed = re.findall(r"^python -m pip install (.*)$", script.read_text(encoding="utf-8"), re.MULTILINE)
-        for arguments in installed:
-            found |= {canonicalize_name(m[1]): m[2] for m in map(PIN.match, arguments.split()) if m}
-    return found
 
 
 def lock_tool():
@@ -135,74 +111,6 @@ def test_fairseq_is_built_against_the_torch_at_hand():
 # --- rules, scripts and their environments ----------------------------------------------------------------------
 
 
-def parse_rules(text):
-    """{rule: (script, environment)} of a Snakefile's text, scripts and environments as bare names.
-
-    >>> parse_rules('rule a:\\n    conda: "../envs/x.yaml"\\n    script: "../scripts/a.py"\\n')
-    {'a': ('a', 'x')}
-    """
-    found = {}
-    parts = re.split(r"^[ \t]*(?:rule|checkpoint)\s+(\w+)\s*:", text, flags=re.MULTILINE)
-    for rule, body in zip(parts[1::2], parts[2::2], strict=True):
-        script = re.search(r"^\s*script:\s*[\"'](?:.*/)?(\w+)\.py[\"']", body, re.MULTILINE)
-        conda = re.search(r"^\s*conda:\s*[\"'](?:.*/)?([\w-]+)\.yaml[\"']", body, re.MULTILINE)
-        if script:
-            found[rule] = (script[1], conda[1] if conda else None)
-    return found
-
-
-def rules():
-    found = {}
-    for path in [*sorted((ROOT / "rules").glob("*.smk")), ROOT / "Snakefile"]:
-        if path.exists():
-            found |= parse_rules(path.read_text(encoding="utf-8"))
-    return found
-
-
-def imported(path, seen=None):
-    """Top-level third-party modules that a script imports anywhere, its own helper modules followed."""
-    seen = set() if seen is None else seen
-    if path in seen:
-        return set()
-    seen.add(path)
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            place = SCRIPTS.joinpath(*name.split("."))
-            own = [p for p in (place.with_suffix(".py"), *sorted(place.glob("*.py"))) if p.is_file()]
-            if (SCRIPTS / name.split(".")[0]).exists() or own:
-                # `common` itself holds nothing; a plug-in package is loaded whole.
-                for module in own if name != "common" else []:
-                    found |= imported(module, seen)
-            elif name.split(".")[0] not in sys.stdlib_module_names:
-                found.add(name.split(".")[0])
-    return found
-
-
-def jobs():
-    """(rule, script path, environment) of every rule whose script exists."""
-    return [
-        (rule, SCRIPTS / f"{script}.py", conda)
-        for rule, (script, conda) in sorted(rules().items())
-        if (SCRIPTS / f"{script}.py").exists()
-    ]
-
-
-def lacking(modules, packages):
-    """The modules that no package of the set brings."""
-    owners = importlib.metadata.packages_distributions()
-    brought = {
-        module for module, names in owners.items() if {str(canonicalize_name(name)) for name in names} & set(packages)
-    }
-    return sorted(set(modules) - brought)
-
-
 @pytest.mark.parametrize("rule, script, conda", jobs(), ids=[job[0] for job in jobs()])
 def test_imports_are_covered(rule, script, conda):
     assert conda in ENVIRONMENTS, f"rule {rule} names no environment of envs/"
@@ -241,60 +149,6 @@ def test_rule_parser_sees_indented_rules_and_long_forms():
     assert parse_rules(text) == {"one": ("one", "data"), "two": ("shared", "report")}
 
 
-# Python's import system with every package hidden that the environment does not have, then the scripts' imports.
-PROGRAM = """
-import importlib, importlib.machinery, importlib.metadata, json, sys
-from packaging.utils import canonicalize_name
-packages, modules = json.loads(sys.argv[1])
-owners = importlib.metadata.packages_distributions()
-hidden = {m for m, names in owners.items() if not {str(canonicalize_name(n)) for n in names} & set(packages)}
-for name in [name for name in sys.modules if name.split(".")[0] in hidden]:
-    del sys.modules[name]
-
-class Finder(importlib.machinery.PathFinder):
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        return None if name.split(".")[0] in hidden else super().find_spec(name, path, target)
-
-sys.meta_path[:] = [Finder if f is importlib.machinery.PathFinder else f for f in sys.meta_path]
-sys.path[:0] = sys.argv[2:]
-for module in modules:
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        sys.exit(f"{module}: {error}")
-"""
-
-
-def import_with_only(packages, modules):
-    """Import modules in a fresh interpreter that sees only some of the installed packages; return its errors."""
-    import json
-
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps([sorted(packages), modules]), str(SCRIPTS)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return "" if run.returncode == 0 else run.stderr.strip() or f"status {run.returncode}"
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_environment_imports_what_its_scripts_name(name):
-    scripts = sorted({script for _, script, conda in jobs() if conda == name})
-    if not scripts:
-        pytest.skip(f"no rule names envs/{name}.yaml yet")
-    third = sorted(set().union(*map(imported, scripts)))
-    # The imports inside functions first, then the scripts themselves.
-    errors = import_with_only(set(pip_pins(name)) | {"pip"}, third + [script.stem for script in scripts])
-    assert not errors, f"envs/{name}.yaml is not enough: {errors}"
-
-
-def test_hidden_package_is_noticed():
-    assert "yaml" in import_with_only({"numpy"}, ["numpy", "yaml"])
-    assert import_with_only({"numpy"}, ["numpy"]) == ""
-
-
 def test_every_environment_is_named_by_a_rule():
     unused = set(ENVIRONMENTS) - {conda for _, conda in rules().values()}
     if unused:
@@ -313,22 +167,13 @@ esac
 
 @pytest.mark.workflow
 def test_snakemake_accepts_the_environments(tmp_path):
-    # No conda here: a stand-in answers what a dry-run asks of it, Snakemake reads the files themselves.
+    # No conda here: a stand-in answers what a dry-run asks of it; Snakemake reads the study and the files themselves.
     conda = tmp_path / "bin" / "conda"
     conda.parent.mkdir()
     conda.write_text(CONDA.format(prefix=tmp_path))
     conda.chmod(0o755)
-    lines = ["rule all:", f"    input: {ENVIRONMENTS}"]
-    for name in ENVIRONMENTS:
-        lines += [
-            f"rule {name}:",
-            f"    output: '{name}'",
-            f"    conda: '{ROOT}/envs/{name}.yaml'",
-            "    shell: 'true'",
-        ]
-    (tmp_path / "Snakefile").write_text("\n".join(lines) + "\n")
     run = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--sdm", "conda", "--dry-run"],
+        [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--sdm", "conda", "--dry-run"],
         cwd=tmp_path,
         env=os.environ | {"PATH": f"{conda.parent}:{os.environ['PATH']}"},
         capture_output=True,
@@ -405,6 +250,38 @@ def test_set_up_is_done_once_and_repaired(make):
     failed = make("env")
     assert failed.returncode == 2 and "the installation stopped; the whole log is .venv/install.log" in failed.stderr
     assert (make.project / ".venv" / ".unfinished").exists()
+
+
+@pytest.mark.workflow
+def test_container_definition_brings_what_the_set_up_needs(make):
+    # It cannot be built here (no registry of images): the files that it copies, and what it runs on them.
+    text = (ROOT / "envs" / "workstation.def").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^%(\w+)\n(.*?)(?=^%|\Z)", text, re.MULTILINE | re.DOTALL))
+    copied = dict(line.split() for line in sections["files"].splitlines() if line.strip())
+    assert all(to == f"/opt/study/{path}" and (ROOT / path).is_file() for path, to in copied.items())
+    for path in make.project.iterdir():
+        if path.name not in copied:
+            path.unlink()
+    (command,) = re.findall(r"^ +make (.*)$", sections["post"], re.MULTILINE)
+    done = make(*command.replace("/usr/bin/python3.11", sys.executable).split())
+    assert done.returncode == 0, done.stderr
+    assert "PATH=/opt/study/.venv/bin:" in sections["environment"]
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("build", ["", "cpu", "cu126"])
+def test_one_pin_serves_every_build_of_pytorch(tmp_path, build):
+    # An index or folder named beside PyPI by PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS offers torch 1.0+cpu: pip takes it.
+    for version in {"1.0", f"1.0+{build}".rstrip("+")}:
+        write_wheel(tmp_path, "torch", version, "torch")
+    run = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-index", "torch==1.0"],
+        env=os.environ | {"PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.stdout.splitlines()[-1] == f"Would install torch-1.0+{build}".rstrip("+"), run.stderr
 
 
 @pytest.mark.workflow

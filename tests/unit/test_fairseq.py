@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -118,6 +119,13 @@ def test_the_embedding_table_has_the_configured_rows(made):
     assert model["encoder.sentence_encoder.embed_tokens.weight"].shape == torch.Size([300, 32])
     # Padding index 1 shifts the positions by 2.
     assert model["encoder.sentence_encoder.embed_positions.weight"].shape == torch.Size([66, 32])
+
+
+def test_the_same_corpus_gives_the_same_piece_model_wherever_it_lies(made, tmp_path):
+    shutil.copy(made / "train.txt", tmp_path / "corpus.txt")
+    again = [str(tmp_path / name) for name in ("corpus.txt", "spm.model", "dict.txt")]
+    train_sentencepiece.main(*again, 300, "unigram", 1)
+    assert sha256(again[1]) == sha256(made / "spm.model")
 
 
 def test_a_vocabulary_too_large_for_the_corpus_names_its_key(made, tmp_path):
