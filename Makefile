@@ -5,6 +5,8 @@ VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 STUDY ?=
 MIRROR ?=
+# 0: `make mirror` leaves the packages out.
+WHEELS ?= 1
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?= tests
@@ -15,7 +17,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file mirror mirror-folder wheels clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -36,7 +38,7 @@ FORCE:
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
-	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER ARGS=... TESTS=..."
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 ARGS=... TESTS=..."
 
 report: $(RUN_STAMP) ## install if need be, run the embedded study, say where its report is
 	@snakemake --cores $(CORES) $(ARGS)
@@ -50,6 +52,34 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	@snakemake --cores $(CORES) --configfile "$(STUDY)" $(ARGS) $(if $(MIRROR),--config 'mirror="$(MIRROR)"')
 	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$(STUDY)")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
+
+# The index and not the folder's own wheels: those may be out of date, and this machine has a network.
+mirror wheels: OFFLINE :=
+mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## all that a study needs without network, in a folder: MIRROR=FOLDER [STUDY=FILE] [WHEELS=0]
+	@python scripts/fill_mirror.py "$(or $(STUDY),config.yaml)" "$(MIRROR)"
+
+wheels: mirror-folder $(RUN_STAMP) ## the packages of the environment alone, in MIRROR/wheels: MIRROR=FOLDER
+	@wheels="$(MIRROR)/wheels"
+	# Whether a folder is enough to install from: pip resolves the locks against it alone.
+	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
+	whole() { [ -d "$$1" ] && alone "$$1" -r requirements.txt && alone "$$1" --no-deps -r requirements-fairseq.txt; }
+	if ! whole "$$wheels" 2> /dev/null; then
+		echo "Collecting the packages of the environment in $$wheels; some minutes"
+		# In place when whole: an installation takes a folder of this name for all that there is.
+		rm -rf "$$wheels.part"
+		python -m pip wheel --quiet --wheel-dir "$$wheels.part" -r requirements.txt
+		python -m pip wheel --quiet --wheel-dir "$$wheels.part" --no-build-isolation --no-deps -r requirements-fairseq.txt
+		whole "$$wheels.part"
+		rm -rf "$$wheels"
+		mv "$$wheels.part" "$$wheels"
+	fi
+	echo "$$wheels: every package of the environment, for $$(python -c 'import sysconfig; print(sysconfig.get_platform())') and Python 3.11"
+
+mirror-folder:
+	@if [ -z "$(MIRROR)" ]; then
+		echo "make $(firstword $(MAKECMDGOALS)): name the folder to fill: make $(firstword $(MAKECMDGOALS)) STUDY=$(or $(STUDY),config.yaml) MIRROR=FOLDER" >&2
+		exit 2
+	fi
 
 study-file:
 	@if [ ! -f "$(STUDY)" ]; then
@@ -127,6 +157,9 @@ lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write
 clean: ## remove generated results and caches; downloads and the environment stay
 	@rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
 
+# Wheels in the mirror (`make mirror`) replace the package index.
+OFFLINE = $(shell [ -n "$(MIRROR)" ] && [ -d "$(MIRROR)/wheels" ] && echo yes)
+
 # An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
 # stopped in mid-air and may take half a package for a whole one: so the environment is made anew (pip's
 # cache keeps that short). The stamp is written last.
@@ -154,9 +187,12 @@ fi
 touch "$(VENV)/.unfinished"
 pip_install() {
 	echo "== pip install $$*" >> "$(LOG)"
-	if ! python -m pip install "$$@" >> "$(LOG)" 2>&1; then
+	if ! python -m pip install $(if $(OFFLINE),--no-index --find-links "$(MIRROR)/wheels") "$$@" >> "$(LOG)" 2>&1; then
 		tail -n 15 "$(LOG)" >&2
-		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+		if [ "$(OFFLINE)" ]; then
+			echo "make: packages were taken from $(MIRROR)/wheels alone. Where there is network, 'make wheels MIRROR=$(MIRROR)' brings it up to date." >&2
+		fi
+		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again (no network: docs/air-gap.md)." >&2
 		exit 1
 	fi
 }
@@ -170,7 +206,7 @@ endef
 
 $(RUN_STAMP):
 	@$(BEGIN)
-	if ! python -c 'import fairseq' 2> /dev/null; then
+	if [ -z "$(OFFLINE)" ] && ! python -c 'import fairseq' 2> /dev/null; then
 		if ! command -v "$${CXX:-c++}" > /dev/null; then
 			echo "make: a C++ compiler is needed to build fairseq, and there is no '$${CXX:-c++}'. Install one (Debian: g++), or name it in CXX." >&2
 			exit 1
