@@ -63,12 +63,20 @@ wheels: mirror-folder $(RUN_STAMP) ## the packages of the environment alone, in 
 	# Whether a folder is enough to install from: pip resolves the locks against it alone.
 	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
 	whole() { [ -d "$$1" ] && alone "$$1" -r requirements.txt && alone "$$1" --no-deps -r requirements-fairseq.txt; }
+	collect() {
+		echo "== pip wheel $$*" >> "$(LOG)"
+		if ! python -m pip wheel --wheel-dir "$$wheels.part" "$$@" >> "$(LOG)" 2>&1; then
+			tail -n 15 "$(LOG)" >&2
+			echo "make: collecting the packages stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+			exit 1
+		fi
+	}
 	if ! whole "$$wheels" 2> /dev/null; then
 		echo "Collecting the packages of the environment in $$wheels; some minutes"
 		# In place when whole: an installation takes a folder of this name for all that there is.
 		rm -rf "$$wheels.part"
-		python -m pip wheel --quiet --wheel-dir "$$wheels.part" -r requirements.txt
-		python -m pip wheel --quiet --wheel-dir "$$wheels.part" --no-build-isolation --no-deps -r requirements-fairseq.txt
+		collect -r requirements.txt
+		collect --no-build-isolation --no-deps -r requirements-fairseq.txt
 		whole "$$wheels.part"
 		rm -rf "$$wheels"
 		mv "$$wheels.part" "$$wheels"

@@ -231,7 +231,7 @@ def make(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=900,
         )
 
     run.folder = tmp_path
@@ -252,6 +252,12 @@ def test_the_environment_is_installed_from_the_wheels_of_the_mirror(make):
     whole = first.read_bytes()
     first.write_bytes(whole[: len(whole) // 2])
     assert "Collecting" in make("here", "wheels", f"MIRROR={mirror}").stdout and first.read_bytes() == whole
+
+    # Nothing half-collected takes the place of a folder.
+    shutil.move(make.folder / "index" / "torch-1.0-py3-none-any.whl", make.folder)
+    stopped = make("here", "wheels", f"MIRROR={make.folder / 'other'}")
+    assert stopped.returncode == 2 and "collecting the packages stopped; the whole log is" in stopped.stdout
+    assert "torch==1.0" in stopped.stdout and not (make.folder / "other" / "wheels").exists()
 
     # Another machine, without index and compiler.
     done = make("there", "env", f"MIRROR={mirror}", "CXX=no-such-compiler", network=False)
