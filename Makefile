@@ -12,6 +12,8 @@ PAGE ?= results/comparison.html
 # recipes take them from the environment.
 $(foreach name,STUDY MIRROR FIRST SECOND PAGE,$(eval override $(name) := $$(value $(name))))
 export STUDY MIRROR FIRST SECOND PAGE
+# 0: `make mirror` leaves the packages out.
+WHEELS ?= 1
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?= tests
@@ -22,8 +24,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-# Every target that `make help` lists, and two that it does not.
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) study-file FORCE
+# Every target that `make help` lists, and three that it does not.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) study-file mirror-folder FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -44,7 +46,7 @@ FORCE:
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
-	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER ARGS=... TESTS=..."
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 ARGS=... TESTS=..."
 
 report: $(RUN_STAMP) ## install if need be, run the embedded study, say where its report is
 	@snakemake --cores $(CORES) $(ARGS)
@@ -58,6 +60,42 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	@snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
+
+# The index and not the folder's own wheels: those may be out of date, and this machine has a network.
+mirror wheels: WHEELS_OF_MIRROR :=
+mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## all that a study needs without network, in a folder: MIRROR=FOLDER [STUDY=FILE] [WHEELS=0]
+	@python scripts/fill_mirror.py "$${STUDY:-config.yaml}" "$$MIRROR"
+
+wheels: mirror-folder $(RUN_STAMP) ## the packages of the environment alone, in MIRROR/wheels: MIRROR=FOLDER
+	@wheels="$$MIRROR/wheels"
+	# Whether a folder is enough to install from: pip resolves the locks against it alone.
+	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
+	whole() { [ -d "$$1" ] && alone "$$1" -r requirements.txt && alone "$$1" --no-deps -r requirements-fairseq.txt; }
+	collect() {
+		echo "== pip wheel $$*" >> "$(LOG)"
+		if ! python -m pip wheel --wheel-dir "$$wheels.part" "$$@" >> "$(LOG)" 2>&1; then
+			tail -n 15 "$(LOG)" >&2
+			echo "make: collecting the packages stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+			exit 1
+		fi
+	}
+	if ! whole "$$wheels" 2> /dev/null; then
+		echo "Collecting the packages of the environment in $$wheels; some minutes"
+		# In place when whole: an installation takes a folder of this name for all that there is.
+		rm -rf "$$wheels.part"
+		collect -r requirements.txt
+		collect --no-build-isolation --no-deps -r requirements-fairseq.txt
+		whole "$$wheels.part"
+		rm -rf "$$wheels"
+		mv "$$wheels.part" "$$wheels"
+	fi
+	echo "$$wheels: every package of the environment, for $$(python -c 'import sysconfig; print(sysconfig.get_platform())') and Python 3.11"
+
+mirror-folder:
+	@if [ -z "$$MIRROR" ]; then
+		echo "make $(firstword $(MAKECMDGOALS)): name the folder to fill: make $(firstword $(MAKECMDGOALS)) STUDY=$${STUDY:-config.yaml} MIRROR=FOLDER" >&2
+		exit 2
+	fi
 
 study-file:
 	@if [ ! -f "$$STUDY" ]; then
@@ -161,6 +199,9 @@ lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write
 clean: ## remove generated results and caches; downloads and the environment stay
 	@rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
 
+# Wheels in the mirror (`make mirror`) replace the package index.
+WHEELS_OF_MIRROR := yes
+
 # An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
 # stopped in mid-air and may take half a package for a whole one: so the environment is made anew (pip's
 # cache keeps that short). The stamp is written last.
@@ -186,11 +227,18 @@ if [ ! -e "$(VENV)" ]; then
 	"$$python" -m venv "$(VENV)"
 fi
 touch "$(VENV)/.unfinished"
+offline=
+if [ -n "$(WHEELS_OF_MIRROR)" ] && [ -n "$$MIRROR" ] && [ -d "$$MIRROR/wheels" ]; then
+	offline="$$MIRROR/wheels"
+fi
 pip_install() {
 	echo "== pip install $$*" >> "$(LOG)"
-	if ! python -m pip install "$$@" >> "$(LOG)" 2>&1; then
+	if ! python -m pip install $${offline:+--no-index --find-links "$$offline"} "$$@" >> "$(LOG)" 2>&1; then
 		tail -n 15 "$(LOG)" >&2
-		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+		if [ -n "$$offline" ]; then
+			echo "make: packages were taken from $$offline alone. Where there is network, 'make wheels MIRROR=$$MIRROR' brings it up to date." >&2
+		fi
+		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again (no network: docs/air-gap.md)." >&2
 		exit 1
 	fi
 }
@@ -204,7 +252,7 @@ endef
 
 $(RUN_STAMP):
 	@$(BEGIN)
-	if ! python -c 'import fairseq' 2> /dev/null; then
+	if [ -z "$$offline" ] && ! python -c 'import fairseq' 2> /dev/null; then
 		if ! command -v "$${CXX:-c++}" > /dev/null; then
 			echo "make: a C++ compiler is needed to build fairseq, and there is no '$${CXX:-c++}'. Install one (Debian: g++), or name it in CXX." >&2
 			exit 1

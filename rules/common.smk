@@ -5,9 +5,9 @@ import sys
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
-from common.addresses import expand_addresses, record_path
+from common.addresses import expand_addresses, qa_addresses, qa_retrievals, record_path
 from common.config import validate_study
-from common.download import expected, mirror_path, read_checksums
+from common.download import mirror_path, read_checksums
 from common.errors import StudyError
 from common.machine import commit
 from common.protocol import framework_settings
@@ -74,33 +74,6 @@ def retrieved(*urls):
 
 
 # Of the question-answering branch; its constants stand in qa.smk.
-def qa_addresses():
-    """Addresses of the branch by what they are for; a list is empty where the study takes that part elsewhere."""
-    base = QA["base"]
-    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
-    return {
-        "pairs": [QA["data"]["url"]] if QA["data"]["source"] == "url" and QA["data"]["url"] else [],
-        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
-        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
-    }
-
-
-def qa_retrieval(name, key):
-    """Parameters of the rule that retrieves one kind of address.
-
-    A file that the sentiment study retrieves too is left to that study's rule: two rules must not make one file.
-    """
-    elsewhere = {url for found in RETRIEVALS.values() for url in found["urls"]}
-    urls = [url for url in QA_ADDRESSES[name] if url not in elsewhere]
-    facts = [expected(PINS, url, None) for url in urls]
-    return {
-        "urls": urls,
-        "hashes": [digest for digest, _ in facts],
-        "sizes": [size for _, size in facts],
-        "key": key,
-    }
-
-
 def qa_record(name):
     """Where the record of a retrieval lies: in the study where there is nothing to retrieve."""
     urls = QA_RETRIEVALS[name]["urls"]

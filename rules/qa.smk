@@ -10,12 +10,8 @@ wildcard_constraints:
 
 
 try:
-    QA_ADDRESSES = qa_addresses()
-    QA_RETRIEVALS = {
-        "pairs": qa_retrieval("pairs", "qa.data.url"),
-        "hub": qa_retrieval("hub", "qa.base.hub"),
-        "corpus": qa_retrieval("corpus", "qa.base.embedded.files"),
-    }
+    QA_ADDRESSES = qa_addresses(QA)
+    QA_RETRIEVALS = qa_retrievals(config, PINS)
 except StudyError as error:
     raise WorkflowError(str(error))
 

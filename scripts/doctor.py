@@ -108,24 +108,13 @@ def study_files(config, pins):
     Raises:
         StudyError: not an address of a file, or the study and the table of checksums contradict each other.
     """
-    from common.addresses import retrievals
-    from common.download import expected
+    from common.addresses import needed_retrievals
 
-    found = retrievals(config, pins)
-    pretrained = config["checkpoint"]["source"] == "pretrain"
-    names = [config["data"]["source"], *(["corpus"] if pretrained else ["checkpoint", "huggingface_checkpoint"])]
-    files = {}
-    for part in (found[name] for name in names if name in found):
-        files.update(zip(part["urls"], zip(part["hashes"], part["sizes"], strict=True), strict=True))
-    qa, urls = config["qa"], []
-    if qa["enabled"]:
-        base = qa["base"]
-        hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
-        urls += [qa["data"]["url"]] if qa["data"]["source"] == "url" else []
-        urls += [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else []
-        urls += base["embedded"]["files"] if base["source"] == "embedded" else []
-    files.update({url: expected(pins, url) for url in urls if url not in files})
-    return files
+    return {
+        url: (digest, count)
+        for part in needed_retrievals(config, pins)
+        for url, digest, count in zip(part["urls"], part["hashes"], part["sizes"], strict=True)
+    }
 
 
 def results_bytes(config):
@@ -586,7 +575,7 @@ def check_mirror(case):
     for files, fault in ((missing, "missing"), (wrong, "not the file of the pinned hash")):
         if files:
             found = f"{len(files)} of {len(case.files)} files {fault}, such as {files[0][0]}"
-            yield fail("mirror", found, f"lay them there, this one from {files[0][1]}")
+            yield fail("mirror", found, f"`make mirror` fills it; this one comes from {files[0][1]}")
     if not missing and not wrong:
         pinned = sum(digest is not None for digest, _ in case.files.values())
         yield ok("mirror", f"{mirror} has all {len(case.files)} files; {pinned} are pinned and have the right hash")

@@ -15,11 +15,13 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
-    """Return the working folder of a tiny embedded study that ran through real Snakemake.
+    """Return the working folder of a tiny embedded study that ran through real Snakemake, cut off from every network
+    where this machine allows it (test_air_gap.py rests on that).
 
     Tests may plan on it, and take away what can be made again without training; they leave it finished.
     """
     folder = tmp_path_factory.mktemp("tiny-study")
-    done = studies.snakemake(folder, "--quiet", "progress", study=studies.write_study(folder / "study.yaml"))
+    study, cut = studies.write_study(folder / "study.yaml"), studies.without_network()
+    done = studies.snakemake(folder, "--quiet", "progress", study=study, prefix=cut)
     assert done.returncode == 0, done.output
     return folder

@@ -1,6 +1,8 @@
 """Small studies for the tests, and Snakemake run on them in a folder of its own."""
 
+import functools
 import os
+import shutil
 import subprocess
 import sys
 
@@ -52,13 +54,25 @@ def write_study(path, changes=None, base=None):
     return str(path)
 
 
-def snakemake(folder, *arguments, study=None, cores=2, timeout=1500):
-    """Run the workflow in a working folder.
+@functools.cache
+def without_network():
+    """Return the words before a command that take every network from it, the loopback too; none where not allowed."""
+    for words in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
+        if (
+            shutil.which(words[0])
+            and subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
+        ):
+            return words
+    return ()
+
+
+def snakemake(folder, *arguments, study=None, cores=2, timeout=1500, prefix=()):
+    """Run the workflow in a working folder, `prefix` before the command.
 
     Returns:
         subprocess.CompletedProcess: with `output`, stdout and stderr together.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", os.path.join(ROOT, "Snakefile")]
+    command = [*prefix, sys.executable, "-m", "snakemake", "--snakefile", os.path.join(ROOT, "Snakefile")]
     if study:
         command += ["--configfile", str(study)]
     # After it: `--configfile` takes every bare word that follows.

@@ -78,6 +78,69 @@ def retrievals(config, pins):
     return found
 
 
+def qa_addresses(qa):
+    """Return the addresses of the question-answering branch by what they are for.
+
+    Args:
+        qa: the `qa` section of the config.
+
+    Returns:
+        dict[str, list[str]]: `pairs`, `hub`, `corpus`; a list is empty where the study takes that part elsewhere.
+    """
+    base = qa["base"]
+    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
+    return {
+        "pairs": [qa["data"]["url"]] if qa["data"]["source"] == "url" and qa["data"]["url"] else [],
+        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
+        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
+    }
+
+
+def qa_retrievals(config, pins):
+    """Return what `retrievals` does, for the rules of the question-answering branch.
+
+    A file that the sentiment study retrieves too is left to that study's rule: two rules must not make one file.
+
+    Args:
+        config: the whole config.
+        pins: what `common.download.read_checksums` returns.
+
+    Raises:
+        StudyError: not an address of a file.
+    """
+    elsewhere = {url for found in retrievals(config, pins).values() for url in found["urls"]}
+    keys = {"pairs": "qa.data.url", "hub": "qa.base.hub", "corpus": "qa.base.embedded.files"}
+    return {
+        name: _known([url for url in urls if url not in elsewhere], None, keys[name], pins)
+        for name, urls in qa_addresses(config["qa"]).items()
+    }
+
+
+def needed_retrievals(config, pins):
+    """Return the parameters of the retrieving rules that run in a study, as their files are inputs of other rules.
+
+    Args:
+        config: the whole config.
+        pins: what `common.download.read_checksums` returns.
+
+    Returns:
+        list[dict]: see `retrievals`; a rule is there with all its addresses if one of them is needed.
+
+    Raises:
+        StudyError: see `retrievals`.
+    """
+    checkpoint = config["checkpoint"]
+    needed = set(source_addresses(config["data"]))
+    if checkpoint["source"] == "pretrain":
+        needed.update(checkpoint["corpus"]["files"])
+    else:
+        needed.update(entry["url"] for entry in checkpoint["fetch"].values() if entry)
+    if config["qa"]["enabled"]:
+        needed.update(url for urls in qa_addresses(config["qa"]).values() for url in urls)
+    rules = [*retrievals(config, pins).values(), *qa_retrievals(config, pins).values()]
+    return [found for found in rules if needed.intersection(found["urls"])]
+
+
 def _known(urls, sha256, key, pins):
     """Return the parameters of one retrieving rule."""
     for url in urls:

@@ -163,7 +163,7 @@ def retrieve(
     name = f"{url} ({key})" if key else url
     if mirror is not None:
         with atomic_path(destination) as temporary:
-            digest, count = _copy(name, os.path.join(mirror, place), temporary, destination, progress)
+            digest, count = _copy(name, mirror, place, temporary, destination, progress)
             last = url
             _check(f"{name}, from the mirror {os.path.join(mirror, place)}", digest, count, sha256, size)
         origin = "mirror"
@@ -177,8 +177,9 @@ def retrieve(
                     print(f"{url}: attempt {attempt} of {attempts}: {fault}")
                     if attempt == attempts:
                         raise StudyError(
-                            f"{name}: {fault} ({attempts} attempts). Try again later; if the host is gone, give "
-                            f"`mirror` a folder that holds the file at {place}"
+                            f"{name}: {fault} ({attempts} attempts). Try again later; without network, or if the host "
+                            f"is gone, give `mirror` a folder that holds the file at {place} (`make mirror` fills one "
+                            "where there is network)"
                         ) from fault
                     time.sleep(wait * 2 ** (attempt - 1))
             _check(name, digest, count, sha256, size)
@@ -188,11 +189,13 @@ def retrieve(
     return record if last == url else record | {"answered_by": last.partition("?")[0]}
 
 
-def _copy(name, source, temporary, destination, progress):
+def _copy(name, mirror, place, temporary, destination, progress):
     """Copy a mirror's file; return its hash and size."""
+    source = os.path.join(mirror, place)
     if not os.path.isfile(source):
         raise StudyError(
-            f"{name}: the mirror has no such file; expected {source} (or set `mirror: null` to download it)"
+            f"{name}: the mirror has no such file; expected {source}. Where there is network, `make mirror STUDY=FILE "
+            f"MIRROR={mirror}` with this study's file puts it there (or set `mirror: null` to download it here)"
         )
     if os.path.realpath(source) == os.path.realpath(destination):
         raise StudyError(f"`mirror` is the folder that downloads are written to ({destination}): name a copy of it")
@@ -373,4 +376,5 @@ def _page(name):
 def _short(error):
     """Return the last, human part of a chained network exception."""
     text = re.sub(r"\(_ssl\.c:\d+\)", "", str(error))
-    return text.rpartition(": ")[2].strip("'\")( ")[:200]
+    text = text.rpartition(": ")[2].strip("'\")( ")[:200]
+    return text + ")" * (text.count("(") - text.count(")"))

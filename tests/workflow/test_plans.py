@@ -6,6 +6,9 @@ import pytest
 import yaml
 
 import studies
+from common.addresses import needed_retrievals
+from common.download import mirror_path
+from fill_mirror import read_study
 from studies import plan
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
@@ -28,6 +31,30 @@ def test_each_study_plans_from_raw_data_to_report(tmp_path, name):
 
 def test_the_embedded_study_downloads_nothing(tmp_path):
     assert not [rule for rule in plan(tmp_path) if rule.startswith("retrieve")]
+
+
+# A checkpoint from elsewhere, and a text of the corpus that only the question-answering branch still reads.
+TEXTS = ["https://a.org/one.txt", "https://a.org/two.txt"]
+FETCHED = {
+    "checkpoint": {"source": "fetch", "corpus": {"files": TEXTS}},
+    "qa": {"enabled": True, "base": {"embedded": {"files": TEXTS[:1]}}},
+}
+
+
+@pytest.mark.parametrize("name", [*STUDIES, "fetched"])
+def test_make_mirror_fetches_what_the_study_retrieves(tmp_path, name):
+    study = os.path.join(studies.ROOT, STUDIES.get(name) or "config.yaml")
+    if name == "fetched":
+        study = studies.write_study(tmp_path / "study.yaml", FETCHED)
+    done = studies.snakemake(tmp_path, "--summary", study=study)
+    assert done.returncode == 0, done.output
+    files = {line.split("\t")[0] for line in done.output.splitlines() if line.startswith("resources/")}
+    urls = [url for group in needed_retrievals(*read_study(study)) for url in group["urls"]]
+    assert {file for file in files if not file.endswith(".retrieved.json")} == {
+        f"resources/{mirror_path(u)}" for u in urls
+    }
+    # Addresses: 7 of reviews, 100 novels (two of them the other branch's, too), pairs; 3 zips, 5 of BLOOM, pairs.
+    assert len(urls) == len(set(urls)) == {"embedded": 0, "open": 108, "lab": 9, "fetched": 3}[name]
 
 
 @pytest.fixture(scope="module")
