@@ -45,6 +45,16 @@ def common(*modules):
     return [workflow.source_path(f"../scripts/common/{module}.py") for module in modules]
 
 
+def grow(amount):
+    """A resource that grows with the attempt, should the profile grant a second one.
+
+    Args:
+        amount: memory in MB (int), or a time such as "4h" (str).
+    """
+    number, unit = (int(amount[:-1]), amount[-1]) if isinstance(amount, str) else (amount, None)
+    return lambda wildcards, attempt: f"{number * attempt}{unit}" if unit else number * attempt
+
+
 def plugin():
     """Paths of the fairseq plug-in's modules, inputs likewise."""
     return [
