@@ -15,8 +15,8 @@ rule select_checkpoint:
         "../envs/data.yaml"
     threads: 1
     resources:
-        mem_mb=grow(500),
-        runtime=grow("5m"),
+        mem_mb=500,
+        runtime="5m",
     script:
         "../scripts/select_checkpoint.py"
 

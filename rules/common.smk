@@ -64,8 +64,13 @@ def plugin():
 
 
 def runs(pattern):
-    """The pattern's paths for every arm and seed of the study."""
-    return [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
+    """An input function that gives the pattern's paths for every arm and seed of the study.
+
+    Not the list itself: beside the outputs of other rules Snakemake would hash the whole list again for each of its
+    members, and planning would grow with the square of the seeds.
+    """
+    paths = [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
+    return lambda wildcards: paths
 
 
 def starting_checkpoint(wildcards):
