@@ -20,7 +20,10 @@ CANCELLED, NODE_LOST = (f"rule_finetune_fairseq_wildcards_{init}_1" for init in 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.timeout(1800),
-    pytest.mark.skipif(bool(slurm_cluster.missing()), reason=f"without {', '.join(slurm_cluster.missing())}"),
+    pytest.mark.skipif(
+        bool(slurm_cluster.missing()),
+        reason=f"no {', '.join(slurm_cluster.missing())} (Debian: slurmctld, slurmd, slurm-client, munge)",
+    ),
 ]
 
 
