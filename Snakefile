@@ -23,6 +23,28 @@ include: "rules/print.smk"
 include: "rules/export.smk"
 
 
+# On a cluster these stay where Snakemake runs, as the downloads do: seconds each, and the queue would cost more.
+localrules:
+    aggregate_qa,
+    aggregate_runs,
+    build_lora_ledger,
+    build_parameter_ledger,
+    build_protocol_diff,
+    build_qa_pairs,
+    build_report,
+    check_claims,
+    check_report,
+    compute_statistics,
+    count_errors,
+    plot_accuracy_by_epoch,
+    plot_arms,
+    plot_qa_loss,
+    print_report,
+    prove_weights,
+    record_provenance,
+    tabulate_test_accuracy,
+
+
 rule all:
     default_target: True
     input:

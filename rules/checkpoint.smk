@@ -23,8 +23,8 @@ if config["checkpoint"]["source"] == "pretrain":
             "../envs/data.yaml"
         threads: 1
         resources:
-            mem_mb=1000,
-            runtime="10m",
+            mem_mb=grow(1000),
+            runtime=grow("10m"),
         params:
             repeats={
                 "files": config["checkpoint"]["corpus"]["files_repeat"],
@@ -51,8 +51,8 @@ if config["checkpoint"]["source"] == "pretrain":
             "../envs/fairseq.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
-            runtime="30m",
+            mem_mb=grow(2000),
+            runtime=grow("30m"),
         params:
             vocab_size=config["checkpoint"]["sentencepiece"]["vocab_size"],
             model_type=config["checkpoint"]["sentencepiece"]["model_type"],
@@ -77,8 +77,8 @@ if config["checkpoint"]["source"] == "pretrain":
             "../envs/fairseq.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="30m",
+            mem_mb=grow(3000),
+            runtime=grow("30m"),
         params:
             # Where a block is one text, <s> and </s> leave it two pieces less.
             limit=(
@@ -120,8 +120,8 @@ if config["checkpoint"]["source"] == "pretrain":
         threads: 2 if ARCHITECTURE["width"] >= 256 else 1
         resources:
             gpu=GPU,
-            mem_mb=3000,
-            runtime="24h",
+            mem_mb=grow(4000),
+            runtime=grow("24h"),
         params:
             architecture=ARCHITECTURE,
             pretraining=config["checkpoint"]["pretraining"],

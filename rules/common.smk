@@ -45,6 +45,16 @@ def common(*modules):
     return [workflow.source_path(f"../scripts/common/{module}.py") for module in modules]
 
 
+def grow(amount):
+    """A resource that grows with the attempt, should the profile grant a second one.
+
+    Args:
+        amount: memory in MB (int), or a time such as "4h" (str).
+    """
+    number, unit = (int(amount[:-1]), amount[-1]) if isinstance(amount, str) else (amount, None)
+    return lambda wildcards, attempt: f"{number * attempt}{unit}" if unit else number * attempt
+
+
 def plugin():
     """Paths of the fairseq plug-in's modules, inputs likewise."""
     return [
@@ -54,8 +64,13 @@ def plugin():
 
 
 def runs(pattern):
-    """The pattern's paths for every arm and seed of the study."""
-    return [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
+    """An input function that gives the pattern's paths for every arm and seed of the study.
+
+    Not the list itself: beside the outputs of other rules Snakemake would hash the whole list again for each of its
+    members, and planning would grow with the square of the seeds.
+    """
+    paths = [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
+    return lambda wildcards: paths
 
 
 def starting_checkpoint(wildcards):

@@ -136,8 +136,8 @@ rule build_splits:
         "../envs/data.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="15m",
+        mem_mb=grow(2000),
+        runtime=grow("15m"),
     params:
         source=config["data"]["source"],
         addresses=source_addresses(config["data"]),
@@ -191,8 +191,8 @@ if config["checkpoint"]["source"] == "fetch":
             "../envs/data.yaml"
         threads: 1
         resources:
-            mem_mb=500,
-            runtime="15m",
+            mem_mb=grow(500),
+            runtime=grow("15m"),
         params:
             kind="fairseq",
         script:
@@ -239,8 +239,8 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
             "../envs/data.yaml"
         threads: 1
         resources:
-            mem_mb=500,
-            runtime="15m",
+            mem_mb=grow(500),
+            runtime=grow("15m"),
         params:
             kind="huggingface",
         script:

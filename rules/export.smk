@@ -37,8 +37,8 @@ rule export_model:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="30m",
+        mem_mb=grow(2000),
+        runtime=grow("30m"),
     params:
         study=config["study"],
         start={key: config["checkpoint"][key] for key in ("source", "fetch")},

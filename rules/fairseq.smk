@@ -23,8 +23,8 @@ rule binarize_train_valid:
         "../envs/fairseq.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime="10m",
+        mem_mb=grow(1000),
+        runtime=grow("10m"),
     params:
         splits=PARTS["train-valid"],
         max_positions=ARCHITECTURE["max_positions"],
@@ -86,8 +86,8 @@ rule finetune_fairseq:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=3500,
-        runtime="4h",
+        mem_mb=grow(3500),
+        runtime=grow("4h"),
     params:
         architecture=ARCHITECTURE,
         settings=framework_settings(config["sentiment"], "fairseq"),
@@ -125,8 +125,8 @@ rule evaluate_fairseq:
         "../envs/fairseq.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="30m",
+        mem_mb=grow(2000),
+        runtime=grow("30m"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
     script:
@@ -152,8 +152,8 @@ rule test_curve_fairseq:
         "../envs/fairseq.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="1h",
+        mem_mb=grow(2000),
+        runtime=grow("1h"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
     script:

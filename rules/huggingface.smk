@@ -19,8 +19,8 @@ rule convert_tokenizer:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime="10m",
+        mem_mb=grow(1000),
+        runtime=grow("10m"),
     params:
         max_positions=ARCHITECTURE["max_positions"],
     script:
@@ -42,8 +42,8 @@ rule convert_checkpoint:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="10m",
+        mem_mb=grow(2000),
+        runtime=grow("10m"),
     params:
         architecture=ARCHITECTURE,
     script:
@@ -67,8 +67,8 @@ rule tokenize_train_valid:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime="10m",
+        mem_mb=grow(1000),
+        runtime=grow("10m"),
     params:
         max_positions=ARCHITECTURE["max_positions"],
     script:
@@ -105,8 +105,8 @@ rule compare_train_valid:
         "../envs/fairseq.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime="10m",
+        mem_mb=grow(1000),
+        runtime=grow("10m"),
     params:
         splits=PARTS["train-valid"],
     script:
@@ -163,8 +163,8 @@ rule finetune_huggingface:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=3500,
-        runtime="4h",
+        mem_mb=grow(3500),
+        runtime=grow("4h"),
     params:
         settings=framework_settings(config["sentiment"], "huggingface"),
         # Not an output: it outlives a killed job, so that the next one goes on from it.
@@ -193,8 +193,8 @@ rule evaluate_huggingface:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="30m",
+        mem_mb=grow(2000),
+        runtime=grow("30m"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
     script:
@@ -218,8 +218,8 @@ rule test_curve_huggingface:
         "../envs/huggingface.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="1h",
+        mem_mb=grow(2000),
+        runtime=grow("1h"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
     script:
@@ -247,7 +247,7 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
             "../envs/huggingface.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime="10m",
+            mem_mb=grow(2000),
+            runtime=grow("10m"),
         script:
             "../scripts/compare_huggingface_weights.py"

@@ -130,8 +130,8 @@ rule build_qa_base_model:
         "../envs/qa.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime="4h",
+        mem_mb=grow(4000),
+        runtime=grow("4h"),
     params:
         source=QA["base"]["source"],
         embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
@@ -158,8 +158,8 @@ rule finetune_lora:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=8000,
-        runtime="6h",
+        mem_mb=grow(8000),
+        runtime=grow("6h"),
     params:
         # Not an output: it outlives a killed job, so that the next one goes on from it.
         state=f"{RESULTS}/state/qa",
@@ -189,8 +189,8 @@ rule evaluate_qa:
     threads: 1
     resources:
         gpu=GPU,
-        mem_mb=8000,
-        runtime="2h",
+        mem_mb=grow(8000),
+        runtime=grow("2h"),
     params:
         training=QA["training"],
         generation=QA["generation"],

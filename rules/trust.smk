@@ -102,8 +102,8 @@ if len(FIRST_RUNS) == 2:
             "../envs/fairseq.yaml"
         threads: 1
         resources:
-            mem_mb=3000,
-            runtime="30m",
+            mem_mb=grow(2000),
+            runtime=grow("30m"),
         params:
             batch_size=config["sentiment"]["evaluation"]["batch_size"],
         script:
@@ -144,8 +144,8 @@ if len(FIRST_RUNS) == 2:
             "../envs/huggingface.yaml"
         threads: 1
         resources:
-            mem_mb=3000,
-            runtime="30m",
+            mem_mb=grow(2000),
+            runtime=grow("30m"),
         params:
             batch_size=config["sentiment"]["evaluation"]["batch_size"],
         script:
@@ -182,8 +182,8 @@ rule audit_data:
         "../envs/data.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime="20m",
+        mem_mb=grow(1000),
+        runtime=grow("20m"),
     params:
         splits=list(SPLITS),
         max_positions=config["checkpoint"]["architecture"]["max_positions"],
@@ -300,8 +300,8 @@ rule train_baselines:
         "../envs/data.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime="10m",
+        mem_mb=grow(2000),
+        runtime=grow("10m"),
     params:
         splits=list(SPLITS),
     script:
