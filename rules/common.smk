@@ -9,6 +9,7 @@ from common.addresses import expand_addresses, record_path
 from common.config import validate_study
 from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
+from common.lock import hold, hold_shared
 from common.machine import commit
 from common.protocol import framework_settings
 
@@ -119,3 +120,13 @@ def qa_pairs_file():
 def qa_runs(name):
     """A file's paths for every rank and seed of the study."""
     return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
+
+
+onstart:
+    # Of the main process only: a job's own Snakemake is part of the same workflow.
+    if workflow.is_main_process:
+        try:
+            hold(RESULTS)
+            hold_shared(RESOURCES)
+        except StudyError as error:
+            raise WorkflowError(str(error))

@@ -7,6 +7,7 @@ import time
 import traceback
 
 from common.errors import StudyError
+from common.lock import join
 
 
 @contextlib.contextmanager
@@ -39,6 +40,8 @@ def running(snakemake):
             stream.reconfigure(line_buffering=True)
     started = time.monotonic()
     try:
+        # `<results>/logs/...`: a study's logs lie in its folder.
+        join((log or "").partition("/logs/")[0])
         yield
     except StudyError as error:
         _fail(terminal, f"error in rule {snakemake.rule}: {error}", log)

@@ -21,7 +21,7 @@ ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretr
 # What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
 # floor(0.06 * 10) = 0 warm up.
 N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
-KEPT = {"benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
+KEPT = {".jobs", ".lock", "benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
 
 
 def rows_of(path):
