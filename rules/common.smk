@@ -2,13 +2,16 @@
 
 import shutil
 import sys
+from collections import Counter
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
 from common.addresses import expand_addresses, record_path
 from common.config import validate_study
+from common.disk import check_disk, disk_need
 from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
+from common.faults import explain
 from common.lock import hold, hold_shared
 from common.machine import commit
 from common.protocol import framework_settings
@@ -122,11 +125,24 @@ def qa_runs(name):
     return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
 
 
+def planned_need():
+    """What the planned jobs will write, by kind, in bytes."""
+    jobs = list(workflow.dag.needrun_jobs())
+    return disk_need(
+        Counter(job.rule.name for job in jobs),
+        config,
+        downloads=sum(size or 0 for job in jobs for size in job.params.get("sizes", [])),
+        corpus=sum(expected(PINS, url)[1] or 0 for url in CORPUS),
+        at_once=workflow.resource_settings.cores or workflow.resource_settings.nodes or 1,
+    )
+
+
 onstart:
     # Of the main process only: a job's own Snakemake is part of the same workflow.
     if workflow.is_main_process:
         try:
             hold(RESULTS)
             hold_shared(RESOURCES)
-        except StudyError as error:
-            raise WorkflowError(str(error))
+            logger.info(check_disk(planned_need(), RESULTS))
+        except (StudyError, OSError) as error:
+            raise WorkflowError(explain(error, "all", RESULTS) or str(error))
