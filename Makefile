@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test lint format env test-env lock clean FORCE
+.PHONY: help report print study study-file clean-report regenerate snakemake-report compare tensorboard test test-faults lint format env test-env lock clean FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
@@ -105,6 +105,9 @@ tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the b
 
 test: lint ## install if need be, check the form of the code, run the tests
 	@pytest $(TESTS)
+
+test-faults: $(RUN_STAMP) ## kill a study 20 times at random moments, compare with an undisturbed run: [STUDY=FILE] [ARGS="--kills 5"]
+	@python tests/fault_injection.py $(if $(STUDY),--study "$(STUDY)") --cores $(CORES) $(ARGS)
 
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .

@@ -1,5 +1,7 @@
 """Constants and input functions that the other rule files share; no rules."""
 
+import atexit
+import errno
 import shutil
 import sys
 from collections import Counter
@@ -11,7 +13,7 @@ from common.config import validate_study
 from common.disk import check_disk, disk_need
 from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
-from common.faults import explain
+from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
 from common.protocol import framework_settings
@@ -60,6 +62,13 @@ def plugin():
 def runs(pattern):
     """The pattern's paths for every arm and seed of the study."""
     return [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
+
+
+def run_checkpoints(folder):
+    """The output of a run's checkpoints: they go once one is selected, unless the study keeps or scores them all."""
+    sentiment = config["sentiment"]
+    kept = sentiment["keep_checkpoints"] or sentiment["evaluation"]["test_curves"]
+    return directory(folder) if kept else temp(directory(folder))
 
 
 def starting_checkpoint(wildcards):
@@ -125,6 +134,18 @@ def qa_runs(name):
     return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
 
 
+def tell_full_disk():
+    """Say so where Snakemake itself could not write its records: it speaks of permissions."""
+    if has_full_disk(RESULTS):
+        print(explain(OSError(errno.ENOSPC, ""), "all", RESULTS), file=sys.stderr)
+
+
+def planned_retrievals():
+    """The shared files that planned jobs will make."""
+    outputs = [str(path) for job in workflow.dag.needrun_jobs() for path in job.output]
+    return [path for path in outputs if path.startswith(f"{RESOURCES}/")]
+
+
 def planned_need():
     """What the planned jobs will write, by kind, in bytes."""
     jobs = list(workflow.dag.needrun_jobs())
@@ -141,7 +162,8 @@ onstart:
     # Of the main process only: a job's own Snakemake is part of the same workflow.
     if workflow.is_main_process:
         try:
-            hold(RESULTS)
+            atexit.register(tell_full_disk)
+            hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
             logger.info(check_disk(planned_need(), RESULTS))
         except (StudyError, OSError) as error:

@@ -137,7 +137,7 @@ rule finetune_huggingface:
         checkpoint=rules.convert_checkpoint.output.folder,
         common=common("batching", "errors", "files", "machine", "rule", "scoring", "token_ids", "training", "weights"),
     output:
-        checkpoints=directory(f"{HUGGINGFACE_RUN}/checkpoints"),
+        checkpoints=run_checkpoints(f"{HUGGINGFACE_RUN}/checkpoints"),
         history=f"{HUGGINGFACE_RUN}/history.tsv",
         run=f"{HUGGINGFACE_RUN}/run.json",
         weights=f"{HUGGINGFACE_RUN}/weights.json",
@@ -162,7 +162,7 @@ rule finetune_huggingface:
 rule evaluate_huggingface:
     input:
         selected=f"{HUGGINGFACE_RUN}/selected.json",
-        checkpoints=rules.finetune_huggingface.output.checkpoints,
+        checkpoints=f"{HUGGINGFACE_RUN}/selected",
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
         common=common(

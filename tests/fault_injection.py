@@ -32,9 +32,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What a run's record holds of its own course, and not of its result.
 CLOCKS = re.compile(r"started|ended|seconds|train_seconds|resumed_\w+")
 # What is not compared: how things went (logs, times), event files (they hold times and host), the saved
-# states, the checkpoints of fairseq (they hold times; the predictions come from them) and Snakemake's own files.
+# states, the checkpoints of fairseq (they hold times and paths; the predictions come from them) and Snakemake's own
+# files.
 NOT_COMPARED = re.compile(
-    r"(logs|benchmarks|state)/|(^|.*/)(tensorboard/|\.)|.*/checkpoints/checkpoint\d+\.pt$|.*\.log$"
+    r"(logs|benchmarks|state)/|(^|.*/)(tensorboard/|\.)|.*/(checkpoints|selected)/checkpoint\d+\.pt$|.*\.log$"
 )
 STEPS = re.compile(rb"^(\d+) of (\d+) steps \(", re.MULTILINE)
 
@@ -221,7 +222,9 @@ def take_clocks(reference, results):
             keys = [key for key in bare[0].keys() | bare[1].keys() if bare[0].get(key) != bare[1].get(key)]
             raise Failed(f"{name}: the records differ in {', '.join(sorted(keys))}")
         shutil.copyfile(os.path.join(reference, name), path)
-    shutil.copytree(os.path.join(reference, "benchmarks"), os.path.join(results, "benchmarks"), dirs_exist_ok=True)
+    # With a new time stamp: Snakemake takes benchmarks for outputs, and these must not look older than the inputs.
+    folders = [os.path.join(place, "benchmarks") for place in (reference, results)]
+    shutil.copytree(*folders, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def survive(study, kills, seed, cores, folder):
@@ -260,7 +263,7 @@ def survive(study, kills, seed, cores, folder):
     if left:
         raise Failed(f"temporary files of killed jobs were left: {', '.join(left)}")
     # Before any clock is touched: the predictions as they came.
-    told = [line for line in differences(*results.values()) if line.startswith("predictions/")]
+    told = [line for line in differences(*results.values()) if line.startswith(("predictions/", "checkpoint/"))]
     take_clocks(results["undisturbed"], results["disturbed"])
     # The undisturbed run's readings are in its tables already; only the other's have to be made again.
     again = subprocess.run(
@@ -272,7 +275,7 @@ def survive(study, kills, seed, cores, folder):
     )
     if again.returncode != 0:
         raise Failed(f"the tables could not be made again:\n{again.stdout[-4000:]}")
-    if trained := re.findall(r"^rule (finetune_\w+|pretrain|evaluate_\w+):", again.stdout, re.MULTILINE):
+    if trained := re.findall(r"^(?:local)?rule (finetune_\w+|pretrain|evaluate_\w+):", again.stdout, re.MULTILINE):
         raise Failed(f"after the last run there was still something to train: {', '.join(trained)}")
     if told := told or differences(*results.values()):
         raise Failed("after the kills these differ from the undisturbed run:\n" + "\n".join(told))

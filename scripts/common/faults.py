@@ -1,6 +1,8 @@
 """Faults that are the machine's and not the study's: a full disk, too little memory; each told with its remedy."""
 
 import errno
+import os
+import shutil
 
 # The disk is full, in the words of libraries that raise no OSError (PyTorch, safetensors, SQLite).
 _FULL = (
@@ -60,6 +62,11 @@ def memory_remedy(rule):
     if rule.startswith(_EVALUATIONS):
         return "make sentiment.evaluation.batch_size smaller (it does not change what is predicted)"
     return "close other programs, run fewer jobs at once (--cores 1), or use a machine with more memory"
+
+
+def has_full_disk(folder):
+    """Tell whether the disk that holds a folder has no room for even a record of Snakemake's (64 kB)."""
+    return os.path.isdir(folder) and shutil.disk_usage(folder).free < 2**16
 
 
 def explain(error, rule, folder):

@@ -25,7 +25,9 @@ def atomic_path(path):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     # The name keeps its ending: some writers (numpy, matplotlib, pandas) choose the format by it.
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".part-{os.getpid()}-{name}")
+    # It is the same in every run: PyTorch and SentencePiece write it into the file.
+    temporary = os.path.join(folder, f".part-{name}")
+    _remove(temporary)
     try:
         yield temporary
         _settle(temporary)
@@ -38,10 +40,15 @@ def atomic_path(path):
             raise StudyError(f"the disk is full: {path} could not be written; free some space and run again") from error
         raise
     finally:
-        if os.path.isdir(temporary):
-            shutil.rmtree(temporary, ignore_errors=True)
-        elif os.path.lexists(temporary):
-            os.remove(temporary)
+        _remove(temporary)
+
+
+def _remove(path):
+    """Remove a file or a folder, if there is one."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    elif os.path.lexists(path):
+        os.remove(path)
 
 
 def _settle(path):

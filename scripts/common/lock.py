@@ -8,6 +8,7 @@ Source: flock(2).
 """
 
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -65,19 +66,23 @@ def holder(folder):
         return {}
 
 
-def hold(folder, patience=PATIENCE):
+def hold(folder, making=(), patience=PATIENCE):
     """Hold a study's folder until this process ends, and remove what killed jobs left in it.
 
     Args:
         folder: `results/<study>`; it is made.
+        making: shared files that this workflow will make: two must not retrieve one file at the same time, since
+            Snakemake removes it before it is made.
         patience: seconds to wait for the jobs of a workflow that was killed.
 
     Raises:
-        StudyError: another workflow holds the folder, or jobs of a killed one are still at work.
+        StudyError: another workflow holds the folder, jobs of a killed one are still at work, or a workflow on
+            another study is making some of the shared files.
     """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, ".lock")
-    lock = _lock(path, fcntl.LOCK_EX)
+    # Not at the first attempt: others look at this lock, for no time at all (`_at_work`).
+    lock = _wait_for(path, fcntl.LOCK_EX, 1)
     if lock is None:
         other = holder(folder)
         who = "process {pid} on {host}, since {since}".format(**other) if other else "it has just started"
@@ -95,10 +100,40 @@ def hold(folder, patience=PATIENCE):
     # A second attempt fails where the first one counts.
     if _lock(path, fcntl.LOCK_EX) is None:
         remove_leftovers(folder)
-    os.ftruncate(lock, 0)
-    os.write(lock, json.dumps(identity()).encode())
+    # One after the other from looking at what others make to saying what this one makes.
+    gate = _wait_for(os.path.dirname(os.path.abspath(folder)), fcntl.LOCK_EX, patience)
+    try:
+        for other in _at_work(folder):
+            if shared := sorted(set(making) & set(other.get("making", ()))):
+                raise StudyError(
+                    f"a workflow on another study (process {other['pid']} on {other['host']}) is about to retrieve "
+                    f"{shared[0]} and {len(shared) - 1} more files that this one needs: run again when they are there"
+                )
+        os.ftruncate(lock, 0)
+        os.write(lock, json.dumps({**identity(), "making": sorted(making)}).encode())
+    except BaseException:
+        os.close(lock)
+        raise
+    finally:
+        os.close(jobs)
+        if gate is not None:
+            os.close(gate)
     _held.append(lock)
-    os.close(jobs)
+
+
+def _at_work(folder):
+    """Return the `holder` of every other study's folder beside this one whose workflow lives."""
+    found = []
+    for path in glob.glob(os.path.join(glob.escape(os.path.dirname(os.path.abspath(folder))), "*", ".lock")):
+        other = os.path.dirname(path)
+        if os.path.samefile(other, folder):
+            continue
+        free = _lock(path, fcntl.LOCK_SH)
+        if free is None:
+            found.append(holder(other))
+        else:
+            os.close(free)
+    return found
 
 
 def hold_shared(folder):

@@ -12,12 +12,21 @@ import pytest
 import fault_injection
 import studies
 
+# The selected epoch's weights are kept and no others, as in a study that does not say otherwise.
+ONE_CHECKPOINT = {"sentiment": {"evaluation": {"test_curves": False}}}
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 
 def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
-    study = studies.write_study(tmp_path / "study.yaml")
+    study = studies.write_study(tmp_path / "study.yaml", ONE_CHECKPOINT)
     assert fault_injection.survive(study, kills=4, seed=1, cores=2, folder=str(tmp_path)) == 4
+    # Of each run only the selected weights are left, and nothing is to be done for that.
+    runs = list((tmp_path / "disturbed" / "results" / "tiny" / "sentiment").glob("*/*/seed1"))
+    assert len(runs) == 3
+    for run_folder in runs:
+        assert (run_folder / "selected").is_dir() and not (run_folder / "checkpoints").exists()
+    assert studies.plan(tmp_path / "disturbed", study=study) == {}
 
 
 # ---- Two at once -----------------------------------------------------------------------------------------------------
@@ -66,18 +75,21 @@ def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
 
 def test_a_full_disk_is_named_and_a_larger_one_completes_the_study(tmp_path):
     """In a mount namespace of its own (this very test, started again there)."""
-    command = ["unshare", "--map-root-user", "--mount", sys.executable, os.path.abspath(__file__), str(tmp_path)]
+    own = ["unshare", "--map-root-user", "--mount"]
     try:
-        probe = subprocess.run(
-            [*command[:3], "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False
-        )
+        probe = subprocess.run([*own, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
     except FileNotFoundError:
         pytest.skip("no command unshare")
     if probe.returncode:
         pytest.skip(f"no mounts here: {probe.stderr.decode().strip()}")
     paths = os.pathsep.join([os.path.join(studies.ROOT, "tests"), os.path.join(studies.ROOT, "scripts")])
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONPATH": paths}
+        [*own, sys.executable, os.path.abspath(__file__), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
@@ -87,16 +99,15 @@ def fill_the_disk(folder):
     disk = Path(folder) / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", disk], check=True)
-    study = studies.write_study(Path(folder) / "study.yaml", {"sentiment": {"evaluation": {"test_curves": False}}})
+    study = studies.write_study(Path(folder) / "study.yaml", ONE_CHECKPOINT)
     results, ballast = disk / "results" / "tiny", disk / "ballast"
     workflow = fault_injection.Workflow(fault_injection.command(study, str(disk), 2), Path(folder) / "full.log")
     # Somebody else's data, while the study trains.
     assert workflow.wait_until(lambda: (results / "checkpoint" / "model.pt").exists()), workflow.output().decode()
-    with open(ballast, "wb") as handle:
+    with open(ballast, "wb", buffering=0) as handle:
         while workflow.process.poll() is None:
             try:
                 handle.write(b"\0" * 4096)
-                handle.flush()
             except OSError:
                 time.sleep(0.05)
     output = workflow.output().decode()

@@ -54,6 +54,18 @@ def test_studies_do_not_lock_each_other(tmp_path, process):
     assert holder(tmp_path / "two")["pid"] == other.pid
 
 
+def test_studies_do_not_retrieve_one_file_at_the_same_time(tmp_path, process):
+    files = ["resources/host/a.txt", "resources/host/b.txt"]
+    first = process(waiting(f"hold({str(tmp_path / 'one')!r}, making={files!r})"))
+    with pytest.raises(StudyError, match=r"is about to retrieve resources/host/b.txt and 0 more files"):
+        hold(tmp_path / "two", making=["resources/host/b.txt", "resources/host/c.txt"])
+    # Other files, or none: both work. The refused one holds nothing.
+    process(waiting(f"hold({str(tmp_path / 'two')!r}, making=['resources/host/c.txt'])"))
+    first.kill()
+    first.wait()
+    process(waiting(f"hold({str(tmp_path / 'three')!r}, making={files!r})"))
+
+
 def test_a_killed_holder_leaves_no_lock(tmp_path, process):
     first = process(waiting(f"hold({str(tmp_path)!r})"))
     first.send_signal(signal.SIGKILL)
