@@ -134,9 +134,9 @@ def qa_runs(name):
     return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
 
 
-def tell_full_disk():
+def tell_full_disk(folder):
     """Say so where Snakemake itself could not write its records: it speaks of permissions."""
-    if has_full_disk(RESULTS):
+    if has_full_disk(folder):
         print(explain(OSError(errno.ENOSPC, ""), "all", RESULTS), file=sys.stderr)
 
 
@@ -162,7 +162,8 @@ onstart:
     # Of the main process only: a job's own Snakemake is part of the same workflow.
     if workflow.is_main_process:
         try:
-            atexit.register(tell_full_disk)
+            # Absolute: Snakemake has left its working directory by then.
+            atexit.register(tell_full_disk, os.path.abspath(RESULTS))
             hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
             logger.info(check_disk(planned_need(), RESULTS))
