@@ -149,10 +149,11 @@ def planned_retrievals():
 def planned_need():
     """What the planned jobs will write, by kind, in bytes."""
     jobs = list(workflow.dag.needrun_jobs())
+    retrievals = [job for job in jobs if job.rule.name.startswith("retrieve_")]
     return disk_need(
         Counter(job.rule.name for job in jobs),
         config,
-        downloads=sum(size or 0 for job in jobs for size in job.params.get("sizes", [])),
+        downloads=sum(size or 0 for job in retrievals for size in job.params.sizes),
         corpus=sum(expected(PINS, url)[1] or 0 for url in CORPUS),
         at_once=workflow.resource_settings.cores or workflow.resource_settings.nodes or 1,
     )

@@ -57,7 +57,11 @@ def disk_need(jobs, config, downloads, corpus, at_once):
         need["saved states"] = STATES["pretrain"] * STATE * weights["fairseq"]
     for framework, parameters in weights.items():
         n_runs = jobs.get(f"finetune_{framework}", 0)
-        need["fine-tuned checkpoints"] += n_runs * sentiment["finetuning"]["epochs"] * FLOAT * parameters
+        epochs = sentiment["finetuning"]["epochs"]
+        # Else every epoch's only until one is selected, which Snakemake does first.
+        kept = sentiment["keep_checkpoints"] or sentiment["evaluation"]["test_curves"]
+        n_checkpoints = n_runs * (epochs + 1) if kept else n_runs + min(n_runs, at_once) * epochs
+        need["fine-tuned checkpoints"] += n_checkpoints * FLOAT * parameters
         # Pretraining is over by then, and its state gone.
         states = STATES[f"finetune_{framework}"] * STATE * parameters * min(n_runs, at_once)
         need["saved states"] = max(need["saved states"], states)

@@ -24,10 +24,15 @@ def settings(default, name):
 
 def test_the_open_study_by_hand(default):
     jobs = {"finetune_fairseq": 6, "finetune_huggingface": 3, "pretrain": 1, "convert_checkpoint": 1, "build_corpus": 1}
-    need = disk_need(jobs, settings(default, "open"), downloads=7, corpus=10**6, at_once=2)
+    config = settings(default, "open")
+    need = disk_need(jobs, config, downloads=7, corpus=10**6, at_once=2)
     # PROTOCOL's counts for these sizes: 23 388 418 in fairseq's whole model, 23 093 250 in Hugging Face's; 4 bytes
-    # each, 5 epochs, 6 and 3 runs.
-    assert need["fine-tuned checkpoints"] == 4 * 5 * (6 * 23_388_418 + 3 * 23_093_250)
+    # each. One selected checkpoint of each run, 6 and 3, and all 5 epochs of the two at work.
+    assert need["fine-tuned checkpoints"] == 4 * ((6 + 2 * 5) * 23_388_418 + (3 + 2 * 5) * 23_093_250)
+    keeping = studies.merged(config, {"sentiment": {"keep_checkpoints": True}})
+    kept = disk_need(jobs, keeping, downloads=7, corpus=10**6, at_once=2)
+    # Every epoch's and the selected one once more.
+    assert kept["fine-tuned checkpoints"] == 4 * 6 * (6 * 23_388_418 + 3 * 23_093_250)
     # Two files of the checkpoint. States are weights and two moments: 2 fairseq runs with an old and a new one each are
     # the most at one time (pretraining has 3).
     assert need["checkpoint"] == 2 * 4 * 23_388_418
@@ -67,5 +72,6 @@ def test_a_real_study_is_no_larger_than_told(default, tiny_study):
     results = tiny_study / "results" / "tiny"
     assert size_of(results) < sum(need.values())
     # A small model's file is a third names and settings; weights are the rest.
-    checkpoints = sum(size_of(folder) for folder in results.glob("sentiment/*/*/seed1/checkpoints"))
+    folders = [*results.glob("sentiment/*/*/seed1/checkpoints"), *results.glob("sentiment/*/*/seed1/selected")]
+    checkpoints = sum(size_of(folder) for folder in folders)
     assert 0.6 * checkpoints < need["fine-tuned checkpoints"] < checkpoints
