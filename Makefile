@@ -175,6 +175,9 @@ test: lint ## install if need be, check the form of the code, run the tests
 fuzz: $(TEST_STAMP) ## random input for every reader of files from elsewhere: [MINUTES=10]
 	@python tests/fuzz.py "$(or $(MINUTES),10)"
 
+test-faults: $(RUN_STAMP) ## kill a study 20 times at random moments, compare with an undisturbed run: [STUDY=FILE] [ARGS="--kills 5"]
+	@python tests/fault_injection.py $(if $(STUDY),--study "$$STUDY") --cores $(CORES) $(ARGS)
+
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .
 	ruff format --check --quiet .

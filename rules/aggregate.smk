@@ -4,8 +4,10 @@
 rule select_checkpoint:
     input:
         history=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/history.tsv",
+        checkpoints=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/checkpoints",
         common=common("errors", "files", "rule", "selection"),
     output:
+        weights=directory(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected"),
         selected=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected.json",
     log:
         f"{LOGS}/select_checkpoint/{{framework}}/{{init}}/seed{{seed}}.log",

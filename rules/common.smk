@@ -1,14 +1,20 @@
 """Constants and input functions that the other rule files share; no rules."""
 
+import atexit
+import errno
 import shutil
 import sys
+from collections import Counter
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
 from common.addresses import expand_addresses, qa_addresses, qa_retrievals, record_path
 from common.config import validate_study
-from common.download import mirror_path, read_checksums
+from common.disk import check_disk, disk_need
+from common.download import expected, mirror_path, read_checksums
 from common.errors import StudyError
+from common.faults import explain, has_full_disk
+from common.lock import hold, hold_shared
 from common.machine import commit
 from common.protocol import framework_settings
 
@@ -73,6 +79,13 @@ def runs(pattern):
     return lambda wildcards: paths
 
 
+def run_checkpoints(folder):
+    """The output of a run's checkpoints: they go once one is selected, unless the study keeps or scores them all."""
+    sentiment = config["sentiment"]
+    kept = sentiment["keep_checkpoints"] or sentiment["evaluation"]["test_curves"]
+    return directory(folder) if kept else temp(directory(folder))
+
+
 def starting_checkpoint(wildcards):
     """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
     return {"checkpoint": f"{RESULTS}/checkpoint/model.pt"} if wildcards.init == "pretrained" else {}
@@ -112,3 +125,41 @@ def qa_pairs_file():
 def qa_runs(name):
     """A file's paths for every rank and seed of the study."""
     return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
+
+
+def tell_full_disk(folder):
+    """Say so where Snakemake itself could not write its records: it speaks of permissions."""
+    if has_full_disk(folder):
+        print(explain(OSError(errno.ENOSPC, ""), "all", RESULTS), file=sys.stderr)
+
+
+def planned_retrievals():
+    """The shared files that planned jobs will make."""
+    outputs = [str(path) for job in workflow.dag.needrun_jobs() for path in job.output]
+    return [path for path in outputs if path.startswith(f"{RESOURCES}/")]
+
+
+def planned_need():
+    """What the planned jobs will write, by kind, in bytes."""
+    jobs = list(workflow.dag.needrun_jobs())
+    retrievals = [job for job in jobs if job.rule.name.startswith("retrieve_")]
+    return disk_need(
+        Counter(job.rule.name for job in jobs),
+        config,
+        downloads=sum(size or 0 for job in retrievals for size in job.params.sizes),
+        corpus=sum(expected(PINS, url)[1] or 0 for url in CORPUS),
+        at_once=workflow.resource_settings.cores or workflow.resource_settings.nodes or 1,
+    )
+
+
+onstart:
+    # Of the main process only: a job's own Snakemake is part of the same workflow.
+    if workflow.is_main_process:
+        try:
+            # Absolute: Snakemake has left its working directory by then.
+            atexit.register(tell_full_disk, os.path.abspath(RESULTS))
+            hold(RESULTS, planned_retrievals())
+            hold_shared(RESOURCES)
+            logger.info(check_disk(planned_need(), RESULTS))
+        except (StudyError, OSError) as error:
+            raise WorkflowError(explain(error, "all", RESULTS) or str(error))

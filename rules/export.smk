@@ -3,7 +3,7 @@
 
 rule export_model:
     input:
-        checkpoints=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/checkpoints",
+        checkpoints=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected",
         selected=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected.json",
         run=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/run.json",
         converted=rules.convert_checkpoint.output.folder,

@@ -72,7 +72,7 @@ rule finetune_fairseq:
         ),
         plugin=plugin(),
     output:
-        checkpoints=directory(f"{RUN}/checkpoints"),
+        checkpoints=run_checkpoints(f"{RUN}/checkpoints"),
         history=f"{RUN}/history.tsv",
         run=f"{RUN}/run.json",
         weights=f"{RUN}/weights.json",
@@ -101,7 +101,7 @@ rule finetune_fairseq:
 rule evaluate_fairseq:
     input:
         data=rules.binarize_test.output.folder,
-        checkpoints=rules.finetune_fairseq.output.checkpoints,
+        checkpoints=f"{RUN}/selected",
         selected=f"{RUN}/selected.json",
         common=common(
             "batching",

@@ -149,7 +149,7 @@ rule finetune_huggingface:
             "weights",
         ),
     output:
-        checkpoints=directory(f"{HUGGINGFACE_RUN}/checkpoints"),
+        checkpoints=run_checkpoints(f"{HUGGINGFACE_RUN}/checkpoints"),
         history=f"{HUGGINGFACE_RUN}/history.tsv",
         run=f"{HUGGINGFACE_RUN}/run.json",
         weights=f"{HUGGINGFACE_RUN}/weights.json",
@@ -177,7 +177,7 @@ rule finetune_huggingface:
 rule evaluate_huggingface:
     input:
         selected=f"{HUGGINGFACE_RUN}/selected.json",
-        checkpoints=rules.finetune_huggingface.output.checkpoints,
+        checkpoints=f"{HUGGINGFACE_RUN}/selected",
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
         common=common(

@@ -6,7 +6,7 @@ COUNTED = {
     "checkpoint": f"{RESULTS}/checkpoint/model.pt",
     **({"checkpoint for Hugging Face": f"{RESULTS}/checkpoint/huggingface"} if "huggingface" in FIRST_RUNS else {}),
     **{
-        f"{framework}, fine-tuned": f"{RESULTS}/sentiment/{framework}/{init}/seed{seed}/checkpoints"
+        f"{framework}, fine-tuned": f"{RESULTS}/sentiment/{framework}/{init}/seed{seed}/selected"
         for framework, init, seed in sorted(FIRST_RUNS.values())
     },
 }
@@ -71,7 +71,7 @@ if len(FIRST_RUNS) == 2:
     COMPARED = {
         name: f"{RESULTS}/sentiment/{framework}/{init}/seed{seed}/{file}"
         for framework, init, seed in FIRST_RUNS.values()
-        for name, file in ((framework, "checkpoints"), (f"{framework}_selected", "selected.json"))
+        for name, file in ((framework, "selected"), (f"{framework}_selected", "selected.json"))
     }
 
     rule score_logits_fairseq:

@@ -1,6 +1,10 @@
-"""Choose the epoch of one run by its best validation accuracy; the earliest of equals."""
+"""Choose the epoch of one run by its best validation accuracy, the earliest of equals, and keep its weights."""
 
-from common.files import read_tsv, write_json
+import os
+import shutil
+
+from common.errors import StudyError
+from common.files import atomic_path, read_json, read_tsv, write_json
 from common.rule import running
 from common.selection import RULE, earliest_best, validation_points
 
@@ -33,6 +37,34 @@ def main(history, selected):
     )
 
 
+def keep_weights(checkpoints, selected, weights):
+    """Copy the selected epoch's checkpoint into a folder of its own, under the name that it has.
+
+    Args:
+        checkpoints: the run's folder of `checkpoint{epoch}.pt` (fairseq) or `epoch{epoch}/` (Hugging Face).
+        selected: the run's selected.json.
+        weights: folder to write.
+
+    Raises:
+        StudyError: the epoch has no checkpoint.
+    """
+    epoch = read_json(selected)["epoch"]
+    names = (f"checkpoint{epoch}.pt", f"epoch{epoch}")
+    name = next((name for name in names if os.path.exists(os.path.join(checkpoints, name))), None)
+    if name is None:
+        raise StudyError(f"{checkpoints} holds no checkpoint of epoch {epoch}: train this run again")
+    source = os.path.join(checkpoints, name)
+    with atomic_path(weights) as temporary:
+        os.mkdir(temporary)
+        copy = shutil.copytree if os.path.isdir(source) else shutil.copyfile
+        copy(source, os.path.join(temporary, name))
+
+
 if __name__ == "__main__":
     with running(snakemake):  # noqa: F821
         main(snakemake.input.history, snakemake.output.selected)  # noqa: F821
+        keep_weights(
+            snakemake.input.checkpoints,  # noqa: F821
+            snakemake.output.selected,  # noqa: F821
+            snakemake.output.weights,  # noqa: F821
+        )

@@ -62,6 +62,10 @@ def architecture_flags(architecture):
     }
 
 
+def _refuse_to_skip(trainer, error):
+    raise MemoryError(str(error)) from error
+
+
 def train(arguments):
     """Run `fairseq-train` with a list of arguments (the plug-in's `--user-dir` is added).
 
@@ -74,8 +78,11 @@ def train(arguments):
     # fairseq reads sys.argv for --user-dir and for the command's options alike.
     before, sys.argv = sys.argv, ["fairseq-train", *arguments]
     try:
+        from fairseq.trainer import Trainer
         from fairseq_cli.train import cli_main
 
+        # It would skip the batch, and the run would not be the one that was asked for.
+        Trainer._log_oom = _refuse_to_skip
         cli_main()
     except SystemExit as stop:
         if stop.code not in (0, None):

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import errno
 import hashlib
 import json
 import os
@@ -25,21 +26,60 @@ def atomic_path(path):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     # The name keeps its ending: some writers (numpy, matplotlib, pandas) choose the format by it.
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".part-{os.getpid()}-{name}")
+    # It is the same in every run: PyTorch and SentencePiece write it into the file.
+    temporary = os.path.join(folder, f".part-{name}")
+    _remove(temporary)
     try:
         yield temporary
+        _settle(temporary)
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
         os.replace(temporary, path)
+        _sync(folder or ".")
     except OSError as error:
-        if error.errno == 28:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StudyError(f"the disk is full: {path} could not be written; free some space and run again") from error
         raise
     finally:
-        if os.path.isdir(temporary):
-            shutil.rmtree(temporary, ignore_errors=True)
-        elif os.path.lexists(temporary):
-            os.remove(temporary)
+        _remove(temporary)
+
+
+def _remove(path):
+    """Remove a file or a folder, if there is one."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    elif os.path.lexists(path):
+        os.remove(path)
+
+
+def _settle(path):
+    """Bring a file, or a folder's files, to the disk itself, so that a power cut leaves it whole or absent.
+
+    Raises:
+        OSError: ENOSPC where the disk has not a byte left: some libraries (SentencePiece) write half a file then,
+            and say nothing.
+    """
+    for parent, _, names in os.walk(path):
+        for name in names:
+            _sync(os.path.join(parent, name))
+    if os.path.exists(path):
+        _sync(path)
+        disk = os.statvfs(path)
+        # Root may write where others find the disk full; a file system without a limit says 0 of 0.
+        if disk.f_blocks and not (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _sync(path):
+    """Flush a file or folder to the disk, where its file system can."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write_text(path, text):

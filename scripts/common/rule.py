@@ -7,6 +7,8 @@ import time
 import traceback
 
 from common.errors import StudyError
+from common.faults import explain, is_full_disk
+from common.lock import join
 
 
 @contextlib.contextmanager
@@ -40,26 +42,37 @@ def running(snakemake):
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)
     started = time.monotonic()
+    # `<results>/logs/...`: a study's logs lie in its folder.
+    results = (log or "").partition("/logs/")[0]
     try:
+        join(results)
         yield
+        print(f"[{snakemake.rule}] {time.monotonic() - started:.1f} s")
     except StudyError as error:
+        # What looks like a broken file may be one that the full disk did not take.
+        if is_full_disk(error) and "full" not in str(error):
+            error = explain(error, snakemake.rule, results)
         _fail(terminal, f"error in rule {snakemake.rule}: {error}", log)
     except SystemExit as stop:
         if stop.code in (0, None):
             return
         _fail(terminal, f"rule {snakemake.rule} stopped with status {stop.code}; its log: {log}", log)
     except BaseException as error:  # noqa: BLE001 - reported, then the job fails
-        traceback.print_exc()
+        # On a full disk the log takes nothing more.
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        if remedy := explain(error, snakemake.rule, results):
+            _fail(terminal, f"error in rule {snakemake.rule}: {remedy}", log)
         _fail(terminal, f"rule {snakemake.rule} failed ({type(error).__name__}: {error}); its log: {log}", log)
-    print(f"[{snakemake.rule}] {time.monotonic() - started:.1f} s")
     os.close(terminal)
 
 
 def _fail(terminal, message, log):
     """Write `message` to the log and to the user's terminal, then exit 1."""
-    if log:
-        print(message, file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
     os.write(terminal, (message + "\n").encode("utf-8", "replace"))
+    with contextlib.suppress(OSError):
+        if log:
+            print(message, file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
     raise SystemExit(1)

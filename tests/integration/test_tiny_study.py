@@ -21,7 +21,7 @@ ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretr
 # What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
 # floor(0.06 * 10) = 0 warm up.
 N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
-KEPT = {"benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
+KEPT = {".jobs", ".lock", "benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
 
 
 def rows_of(path):
@@ -139,7 +139,7 @@ def test_a_logit_that_differs_is_an_error(results, tmp_path, quantity):
     np.savez(tmp_path / "changed.npz", **values)
     runs = {
         framework: [
-            str(results / "sentiment" / framework / init / "seed1" / name) for name in ("checkpoints", "selected.json")
+            str(results / "sentiment" / framework / init / "seed1" / name) for name in ("selected", "selected.json")
         ]
         for framework, init in (("fairseq", "pretrained"), ("huggingface", "pretrained"))
     }
@@ -176,6 +176,9 @@ def test_each_run_keeps_its_checkpoints_and_curves(results):
         names = {path.name for path in (folder / "checkpoints").iterdir() if not path.name.startswith(".snakemake")}
         fairseq = framework == "fairseq"
         assert names == ({f"checkpoint{n}.pt" for n in (1, 2)} if fairseq else {"epoch1", "epoch2"})
+        epoch = json_of(folder / "selected.json")["epoch"]
+        kept = {path.name for path in (folder / "selected").iterdir() if not path.name.startswith(".snakemake")}
+        assert kept == {f"checkpoint{epoch}.pt" if fairseq else f"epoch{epoch}"}
         assert [path for path in (folder / "tensorboard").rglob("events.out.*") if path.stat().st_size]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import select_checkpoint
 from common.errors import StudyError
-from common.files import read_json, write_tsv
+from common.files import read_json, write_json, write_tsv
 from common.selection import earliest_best, validation_points
 from published import PUBLISHED, UPDATES_PER_EPOCH, write_published
 
@@ -38,6 +38,27 @@ def test_the_earliest_of_equals_is_chosen(tmp_path, counts, epoch, n_equal):
     assert record["valid_accuracy"] == counts[epoch - 1] / 200
     assert record["n_equal"] == n_equal
     assert record["rule"] == "earliest of equals"
+
+
+def test_the_chosen_weights_are_kept_and_no_others(tmp_path):
+    (tmp_path / "fairseq").mkdir()
+    for epoch in (1, 2):
+        (tmp_path / "fairseq" / f"checkpoint{epoch}.pt").write_text(f"weights of epoch {epoch}")
+        (tmp_path / "huggingface" / f"epoch{epoch}").mkdir(parents=True)
+        (tmp_path / "huggingface" / f"epoch{epoch}" / "model.safetensors").write_text(f"weights of epoch {epoch}")
+    write_json(tmp_path / "selected.json", {"epoch": 2})
+    for framework, name in (("fairseq", "checkpoint2.pt"), ("huggingface", "epoch2/model.safetensors")):
+        kept = tmp_path / f"{framework}-selected"
+        select_checkpoint.keep_weights(tmp_path / framework, tmp_path / "selected.json", kept)
+        files = [path for path in kept.rglob("*") if path.is_file()]
+        assert files == [kept / name] and files[0].read_text() == "weights of epoch 2"
+
+
+def test_a_chosen_epoch_without_weights_is_an_error(tmp_path):
+    write_json(tmp_path / "selected.json", {"epoch": 2})
+    with pytest.raises(StudyError, match="holds no checkpoint of epoch 2: train this run again"):
+        select_checkpoint.keep_weights(tmp_path, tmp_path / "selected.json", tmp_path / "selected")
+    assert not (tmp_path / "selected").exists()
 
 
 def test_counts_decide_where_rounded_accuracies_differ():

@@ -1,0 +1,87 @@
+"""Faults that are the machine's and not the study's: a full disk, too little memory; each told with its remedy."""
+
+import errno
+import os
+import shutil
+
+# The disk is full, in the words of libraries that raise no OSError (PyTorch, safetensors, SQLite).
+_FULL = (
+    "No space left on device",
+    "Disk quota exceeded",
+    "PytorchStreamWriter failed",
+    "unexpected pos",
+    "os error 28",
+    "disk is full",
+)
+# Memory ran out, in the words of PyTorch (CPU, CUDA), C++ and the operating system.
+_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
+# What a rule's need of memory grows with, beside the model; the section's `precision` shrinks it likewise.
+_SECTIONS = {
+    "pretrain": "checkpoint.pretraining",
+    "finetune_fairseq": "sentiment.finetuning",
+    "finetune_huggingface": "sentiment.finetuning",
+    "finetune_lora": "qa.training",
+    "build_qa_base_model": "qa.base.embedded.training",
+}
+_EVALUATIONS = ("evaluate_fairseq", "evaluate_huggingface", "test_curve_", "score_logits_", "compare_logits", "export_")
+
+
+def chain(error):
+    """Yield an exception and those that it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def is_full_disk(error):
+    """Tell whether an exception, or one that it came from, says that the disk (or its quota) is full."""
+    for one in chain(error):
+        if isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if any(words in str(one) for words in _FULL):
+            return True
+    return False
+
+
+def is_out_of_memory(error):
+    """Tell whether an exception, or one that it came from, says that memory ran out."""
+    for one in chain(error):
+        if isinstance(one, MemoryError) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
+            return True
+        if isinstance(one, RuntimeError) and any(words in str(one) for words in _MEMORY):
+            return True
+    return False
+
+
+def memory_remedy(rule):
+    """Return what to do where a rule ran out of memory."""
+    if rule in _SECTIONS:
+        section = _SECTIONS[rule]
+        halved = "" if rule == "build_qa_base_model" else f", or set {section}.precision to bfloat16"
+        return f"make {section}.batch_size smaller{halved} (this changes the result), or use a machine with more memory"
+    if rule.startswith(_EVALUATIONS):
+        return "make sentiment.evaluation.batch_size smaller (it does not change what is predicted)"
+    return "close other programs, run fewer jobs at once (--cores 1), or use a machine with more memory"
+
+
+def has_full_disk(folder):
+    """Tell whether the disk that holds a folder has no room for even a record of Snakemake's (64 kB)."""
+    return os.path.isdir(folder) and shutil.disk_usage(folder).free < 2**16
+
+
+def explain(error, rule, folder):
+    """Return one message with the remedy for a fault of the machine, or None for any other exception.
+
+    Args:
+        error: what a rule's script raised.
+        rule: the rule's name.
+        folder: `results/<study>`, for the message.
+    """
+    if is_full_disk(error):
+        return (
+            f"the disk that holds {folder or 'the outputs'} is full: free some space and run again; finished jobs "
+            "are kept, and training goes on from its last saved state"
+        )
+    if is_out_of_memory(error):
+        return f"out of memory: {memory_remedy(rule)}, and run again"
+    return None

@@ -1,0 +1,136 @@
+"""The workflow killed, started twice, and on a disk that fills up."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import fault_injection
+import studies
+
+# The selected epoch's weights are kept and no others, as in a study that does not say otherwise.
+ONE_CHECKPOINT = {"sentiment": {"evaluation": {"test_curves": False}}}
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+
+
+def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
+    study = studies.write_study(tmp_path / "study.yaml", ONE_CHECKPOINT)
+    assert fault_injection.survive(study, kills=4, seed=1, cores=2, folder=str(tmp_path)) == 4
+    # Of each run only the selected weights are left, and nothing is to be done for that.
+    runs = list((tmp_path / "disturbed" / "results" / "tiny" / "sentiment").glob("*/*/seed1"))
+    assert len(runs) == 3
+    for run_folder in runs:
+        assert (run_folder / "selected").is_dir() and not (run_folder / "checkpoints").exists()
+    assert studies.plan(tmp_path / "disturbed", study=study) == {}
+
+
+# ---- Two at once -----------------------------------------------------------------------------------------------------
+
+
+def run(folder, study, *targets):
+    """Run the workflow plainly; return its exit status and output."""
+    done = subprocess.run(
+        [*fault_injection.command(study, str(folder), 1), "--", *targets],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
+    study = studies.write_study(tmp_path / "study.yaml")
+    other = studies.write_study(tmp_path / "other.yaml", {"study": "other"})
+    splits = "results/{}/data/manifest.json"
+    first = fault_injection.Workflow(fault_injection.command(study, str(tmp_path), 1), tmp_path / "first.log")
+    lock = tmp_path / "results" / "tiny" / ".lock"
+    try:
+        # So that the others find it at work for as long as they need.
+        assert first.wait_until(lambda: lock.exists() and lock.stat().st_size), first.output().decode()
+        os.kill(first.process.pid, signal.SIGSTOP)
+        status, output = run(tmp_path, study, splits.format("tiny"))
+        assert status != 0 and "Traceback" not in output
+        assert f"another workflow is at work on results/tiny (process {first.process.pid} on " in output
+        # A look at the plan disturbs nobody.
+        assert studies.plan(tmp_path, study=study)
+        status, output = run(tmp_path, other, splits.format("other"))
+        assert status == 0, output
+        assert (tmp_path / "results" / "other" / "data" / "manifest.json").exists()
+    finally:
+        first.kill()
+    # Killed, it holds nothing: the same command works.
+    status, output = run(tmp_path, study, splits.format("tiny"))
+    assert status == 0, output
+
+
+# ---- A full disk -----------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_named_and_on_a_larger_one_the_study_goes_on(tmp_path):
+    """In a mount namespace of its own (this very test, started again there)."""
+    own = ["unshare", "--map-root-user", "--mount"]
+    try:
+        probe = subprocess.run([*own, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no command unshare")
+    if probe.returncode:
+        pytest.skip(f"no mounts here: {probe.stderr.decode().strip()}")
+    paths = os.pathsep.join([os.path.join(studies.ROOT, "tests"), os.path.join(studies.ROOT, "scripts")])
+    done = subprocess.run(
+        [*own, sys.executable, os.path.abspath(__file__), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def fill_the_disk(folder):
+    """Fill a disk under a running study, and enlarge it; run by the test above where mounts are its own.
+
+    As far as the converted checkpoint, to save time: every rule writes by the same functions.
+    """
+    disk = Path(folder) / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", disk], check=True)
+    study = studies.write_study(Path(folder) / "study.yaml", ONE_CHECKPOINT)
+    results, ballast, target = disk / "results" / "tiny", disk / "ballast", "results/tiny/checkpoint/huggingface"
+    words = [*fault_injection.command(study, str(disk), 2), "--", target]
+    workflow = fault_injection.Workflow(words, Path(folder) / "full.log")
+    # Somebody else's data, while the study trains.
+    assert workflow.wait_until(lambda: (results / "checkpoint" / "model.pt").exists()), workflow.output().decode()
+    with open(ballast, "wb", buffering=0) as handle:
+        while workflow.process.poll() is None:
+            try:
+                handle.write(b"\0" * 4096)
+            except OSError:
+                time.sleep(0.05)
+    output = workflow.output().decode()
+    print(output[-6000:])
+    assert workflow.process.returncode != 0
+    assert "the disk that holds results/tiny is full: free some space and run again" in output or (
+        "the disk is full: results/tiny/" in output
+    )
+    assert not (disk / target).exists()
+    # Still full: refused before anything is tried.
+    status, output = run(disk, study, target)
+    print(output[-3000:])
+    assert status != 0 and "free: free some space" in output
+    subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+    status, output = run(disk, study, target)
+    print(output[-6000:])
+    assert status == 0 and (disk / target / "model.safetensors").stat().st_size > 90_000
+    assert not [path for path in results.rglob("*") if path.name.startswith((".part-", ".run-"))]
+
+
+if __name__ == "__main__":
+    fill_the_disk(sys.argv[1])
