@@ -80,9 +80,13 @@ def learning_rate(update, peak, warmup, total):
 
 
 def set_threads(threads):
-    """Use `threads` CPU threads for PyTorch's operators, and keep freed memory for the next updates."""
+    """Use `threads` CPU threads for PyTorch's operators, keep freed memory, and let attention be bfloat16.
+
+    Under bfloat16 autocast PyTorch would compute attention with dropout in float32 on a CPU, copies and all.
+    """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     torch.set_num_threads(threads)
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)  # the CPU heeds it, too
     keep_memory()
 
 

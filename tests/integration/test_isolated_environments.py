@@ -63,18 +63,19 @@ def calls_of(name, out):
     """
     run = {framework: f"{SENTIMENT}/{framework}/pretrained/seed1" for framework in ("fairseq", "huggingface")}
     trained = [f"{out}/{part}" for part in ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")]
+    trained += [1, f"{out}/states", 0]  # threads, folder of saved states, which are not wanted here
     if name == "data":
         files = [{split: f"{DATA}/{split}.{kind}" for split in SPLITS} for kind in ("review", "label")]
         return [["train_baselines", "main", [*files, f"{out}/table"]]], {"table": "results/tiny/baselines.tsv"}
     if name == "fairseq":
         data, checkpoint = f"{SENTIMENT}/data-bin/train-valid", "results/tiny/checkpoint/model.pt"
         settings = framework_settings(CONFIG["sentiment"], "fairseq")
-        arguments = [data, checkpoint, "pretrained", 1, CONFIG["checkpoint"]["architecture"], settings, *trained, 1]
+        arguments = [data, checkpoint, "pretrained", 1, CONFIG["checkpoint"]["architecture"], settings, *trained]
         return [["finetune_fairseq", "main", arguments]], {"history.tsv": f"{run['fairseq']}/history.tsv"}
     if name == "huggingface":
         token_ids = [f"{SENTIMENT}/token-ids/{split}.npz" for split in ("train", "valid")]
         settings = framework_settings(CONFIG["sentiment"], "huggingface")
-        arguments = [*token_ids, "results/tiny/checkpoint/huggingface", "pretrained", 1, settings, *trained, 1]
+        arguments = [*token_ids, "results/tiny/checkpoint/huggingface", "pretrained", 1, settings, *trained]
         return [["finetune_huggingface", "main", arguments]], {"history.tsv": f"{run['huggingface']}/history.tsv"}
     if name == "report":
         made = [f"{out}/arms.{kind}" for kind in ("svg", "png", "tsv")]

@@ -59,7 +59,7 @@ def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
         assert status != 0 and "Traceback" not in output
         assert f"another workflow is at work on results/tiny (process {first.process.pid} on " in output
         # A look at the plan disturbs nobody.
-        assert studies.plan(tmp_path, study=study)
+        assert studies.plan(tmp_path, "--rerun-incomplete", study=study)
         status, output = run(tmp_path, other, splits.format("other"))
         assert status == 0, output
         assert (tmp_path / "results" / "other" / "data" / "manifest.json").exists()
