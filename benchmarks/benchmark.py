@@ -2,7 +2,8 @@
 
 The plain side is what a user would type instead: `fairseq-train` validating on `valid,test` every epoch in batches of
 8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. The
-workflow's side is Snakemake making one run's test predictions from the same prepared data.
+workflow's side is Snakemake making test predictions from the same prepared data: of one run on all cores
+(`--set-threads`), and of as many runs at once as there are cores, one core each, which is how it fills a table.
 
 What is printed are ratios (workflow / plain) of medians, with the smallest and largest ratio of the rounds.
 """
@@ -18,7 +19,7 @@ from common.batching import count_updates
 from common.files import write_json, write_text
 from common.machine import commit, machine, now, package_versions
 from common.training import PACKAGES, has_fast_bfloat16
-from plain_commands import ROOT, Study, timed
+from plain_commands import FRAMEWORKS, ROOT, Study, timed
 
 # What each mode cuts down; None: the whole. `table`: also all runs of the study, three seeds an arm.
 MODES = {
@@ -26,7 +27,6 @@ MODES = {
     "epoch": {"n_train": 1800, "n_test": None, "epochs": 1, "rounds": 1, "table": False},
     "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
 }
-FRAMEWORKS = ("fairseq", "huggingface")
 TABLE = {"fairseq-pretrained": 3, "fairseq-random": 3, "huggingface-pretrained": 3}
 
 
@@ -64,10 +64,10 @@ def measure_plain(study, framework, init, seed, threads):
     return with_updates(cost, os.path.join(out, "tensorboard"))
 
 
-def measure_workflow(study, runs):
+def measure_workflow(study, runs, threads=None):
     """Let the workflow make the test predictions of runs, (framework, init, seed), anew; return the whole's costs."""
     folders, targets = zip(*(study.forget(*run) for run in runs), strict=True)
-    cost = timed(study.snakemake(*targets), os.path.join(study.plain, "workflow.log"))
+    cost = timed(study.snakemake(*targets, threads=threads), os.path.join(study.plain, "workflow.log"))
     return with_updates(cost, os.path.join(folders[0], "tensorboard"))
 
 
@@ -149,7 +149,7 @@ def markdown(record):
     ]
     names = {
         "update_seconds": ("an update of 8 reviews", "s"),
-        "seconds": ("one run, start to test predictions", "s"),
+        "seconds": ("one run alone, start to test predictions", "s"),
         "cpu_seconds": ("its processor time", "s"),
         "startup_seconds": ("until its first update", "s"),
         "peak_mb": ("largest process", "MB"),
@@ -172,13 +172,14 @@ def markdown(record):
             f"| {framework}: share of the matrix peak used | % | {100 * rate['plain']['share_of_peak']:.0f} "
             f"| {100 * rate['workflow']['share_of_peak']:.0f} | | |"
         )
-    pair = record["packed"]
-    lines.append(
-        f"| {pair['runs']} fairseq runs at once, per run | s | {record['runs']['fairseq']['seconds']['plain']:.3g} "
-        f"| {pair['seconds_per_run']:.3g} | {pair['ratio']:.2f} | |"
-    )
+    for framework, pair in record["packed"].items():
+        lines.append(
+            f"| {framework}: {pair['runs']} runs at once on one core each, per run | s "
+            f"| {record['runs'][framework]['seconds']['plain']:.3g} | {pair['seconds_per_run']:.3g} "
+            f"| {pair['ratio']:.2f} | |"
+        )
     table = record["table"]
-    kind = "measured" if table["measured"] else "computed from the lines above"
+    kind = "measured" if table["measured"] else "from the runs at once"
     lines.append(
         f"| the table of nine runs, {kind} | s | {table['plain']:.0f} | {table['workflow']:.0f} | {table['ratio']:.2f} "
         "| |"
@@ -204,20 +205,21 @@ def main(arguments=None):
     study.prepare()
     cores = machine()["cores"]
     runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
-    packed = []
+    packed = {framework: [] for framework in FRAMEWORKS}
+    at_once = min(cores, len(study.config["sentiment"]["seeds"]))
     for turn in range(1, rounds + 1):
         for framework in FRAMEWORKS:
             print(f"round {turn} of {rounds}: {framework}, plain", flush=True)
             runs[framework]["plain"].append(measure_plain(study, framework, "pretrained", turn, cores))
             print(f"round {turn} of {rounds}: {framework}, workflow", flush=True)
-            runs[framework]["workflow"].append(measure_workflow(study, [(framework, "pretrained", 1)]))
-        print(f"round {turn} of {rounds}: {cores} fairseq runs at once, workflow", flush=True)
-        at_once = [("fairseq", "pretrained", seed) for seed in range(1, min(cores, 3) + 1)]
-        packed.append(measure_workflow(study, at_once)["seconds"] / len(at_once))
+            runs[framework]["workflow"].append(measure_workflow(study, [(framework, "pretrained", 1)], threads=cores))
+            print(f"round {turn} of {rounds}: {framework}, workflow, {at_once} at once", flush=True)
+            together = [(framework, "pretrained", seed) for seed in study.config["sentiment"]["seeds"][:at_once]]
+            packed[framework].append(measure_workflow(study, together)["seconds"] / at_once)
     precision = "bfloat16" if has_fast_bfloat16() else "float32"
     peaks = {
         f"float32, {cores} threads": matrix_peak(cores, "float32"),
-        f"{precision}, 1 thread": matrix_peak(1, precision),
+        f"{precision}, {cores} threads": matrix_peak(cores, precision),
     }
     gflop, (tokens, _) = gflop_an_update(study), tokens_an_update(study)
     rates = {}
@@ -231,11 +233,13 @@ def main(arguments=None):
             }
     medians = {framework: summary(sides["plain"], sides["workflow"]) for framework, sides in runs.items()}
     plain_run = {framework: medians[framework]["seconds"]["plain"] for framework in FRAMEWORKS}
-    pack = statistics.median(packed)
-    table = {"measured": False, "plain": 6 * plain_run["fairseq"] + 3 * plain_run["huggingface"]}
-    # Of the Hugging Face runs the time alone is known; packing is taken to help them as it helps fairseq's.
-    gain = pack / medians["fairseq"]["seconds"]["workflow"]
-    table["workflow"] = 6 * pack + 3 * gain * medians["huggingface"]["seconds"]["workflow"]
+    pack = {framework: statistics.median(packed[framework]) for framework in FRAMEWORKS}
+    count = {framework: sum(n for arm, n in TABLE.items() if arm.startswith(framework)) for framework in FRAMEWORKS}
+    table = {
+        "measured": False,
+        "plain": sum(count[framework] * plain_run[framework] for framework in FRAMEWORKS),
+        "workflow": sum(count[framework] * pack[framework] for framework in FRAMEWORKS),
+    }
     if cut["table"]:
         everything = [(*arm.split("-"), seed) for arm, n in TABLE.items() for seed in range(1, n + 1)]
         table["plain"] = 0.0
@@ -253,10 +257,13 @@ def main(arguments=None):
         "runs": medians,
         "raw": runs,
         "packed": {
-            "runs": min(cores, 3),
-            "seconds_per_run": pack,
-            "ratio": pack / plain_run["fairseq"],
-            "raw": packed,
+            framework: {
+                "runs": at_once,
+                "seconds_per_run": pack[framework],
+                "ratio": pack[framework] / plain_run[framework],
+                "raw": packed[framework],
+            }
+            for framework in FRAMEWORKS
         },
         "table": table,
         "matrix_peak_gflops": peaks,

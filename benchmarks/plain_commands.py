@@ -13,6 +13,7 @@ from common.batching import count_updates
 from common.training import warmup_updates
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FRAMEWORKS = ("fairseq", "huggingface")
 BIN = os.path.dirname(os.path.abspath(sys.executable))
 
 
@@ -75,9 +76,17 @@ class Study:
             with open(file, encoding="utf-8") as handle:
                 self.config = merged(self.config, yaml.safe_load(handle))
 
-    def snakemake(self, *targets):
-        """Return the command of the workflow that makes targets, paths in the results folder."""
+    def snakemake(self, *targets, threads=None):
+        """Return the command of the workflow that makes targets, paths in the results folder.
+
+        Args:
+            targets: what is to be made.
+            threads: of every training and evaluation; None: the rules' own, one.
+        """
         command = [os.path.join(BIN, "snakemake"), "--cores", "all", "--configfile", *self.files]
+        if threads:
+            rules = [f"{work}_{framework}" for work in ("finetune", "evaluate") for framework in FRAMEWORKS]
+            command += ["--set-threads", *(f"{rule}={threads}" for rule in rules)]
         command += ["--config", f'mirror="{os.path.abspath(self.mirror)}"'] if self.mirror else []
         return [*command, "--", *(f"results/{self.name}/{target}" for target in targets)]
 

@@ -36,7 +36,7 @@ class Padded(Dataset):
         return {
             "input_ids": self.ids[i],
             "attention_mask": (self.ids[i] != PAD).astype(np.int64),
-            "labels": self.labels[i],
+            "labels": int(self.labels[i]),
         }
 
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import publish
 from common.errors import StudyError
 from publish_study import END, FILES, START, block, with_block
 
@@ -21,6 +22,10 @@ def readme():
 def test_the_table_of_the_readme_is_the_published_one():
     assert with_block(readme(), block(PUBLISHED, "docs/open-study")) == readme()
     assert all(os.path.exists(os.path.join(PUBLISHED, name)) for name in FILES)
+
+
+def test_the_benchmarks_of_the_readme_are_the_published_ones():
+    assert publish.with_block(readme(), publish.block()) == readme()
 
 
 def test_the_marks_must_be_there():

@@ -1,0 +1,67 @@
+"""Copy the benchmarks' results to docs/benchmarks/ and put their tables into README.md.
+
+Run by hand: `PYTHONPATH=scripts python benchmarks/publish.py`. What has not been run is left as it was.
+"""
+
+import os
+import shutil
+
+from common.errors import StudyError
+from common.files import write_text
+from plain_commands import ROOT
+
+FOLDER = os.path.join(ROOT, "docs", "benchmarks")
+# Of each benchmark's results what is published, by the name it gets.
+FILES = {
+    f"{mode}.{ending}": os.path.join(f"benchmark-{mode}", f"benchmark.{ending}")
+    for mode in ("short", "epoch", "full")
+    for ending in ("json", "md")
+}
+FILES |= {
+    f"equivalence.{ending}": os.path.join("equivalence", f"equivalence.{ending}")
+    for ending in ("json", "md", "tsv", "svg")
+}
+FILES |= {"overhead.tsv": "overhead.tsv"}
+# The most telling of the modes that were run, then whether the accuracies agree.
+SHOWN = (("full.md", "epoch.md", "short.md"), ("equivalence.md",))
+START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+
+
+def block(folder=FOLDER):
+    """Return README's part: the tables of the published results.
+
+    Raises:
+        StudyError: none are there.
+    """
+    tables = []
+    for names in SHOWN:
+        found = [os.path.join(folder, name) for name in names if os.path.exists(os.path.join(folder, name))]
+        if found:
+            with open(found[0], encoding="utf-8") as handle:
+                tables.append(handle.read().strip())
+    if not tables:
+        raise StudyError(f"{folder} has no results: `make benchmark`, then publish again")
+    return "\n\n".join(tables)
+
+
+def with_block(readme, text):
+    """Return README's text with what stands between the two marks replaced."""
+    before, rest = readme.split(START)
+    return f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}"
+
+
+def main():
+    """Copy what there is and fill the block."""
+    os.makedirs(FOLDER, exist_ok=True)
+    for name, source in FILES.items():
+        path = os.path.join(ROOT, "results", source)
+        if os.path.exists(path):
+            shutil.copyfile(path, os.path.join(FOLDER, name))
+    readme = os.path.join(ROOT, "README.md")
+    with open(readme, encoding="utf-8") as handle:
+        text = handle.read()
+    write_text(readme, with_block(text, block()))
+
+
+if __name__ == "__main__":
+    main()
