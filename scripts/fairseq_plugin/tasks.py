@@ -118,6 +118,10 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     position_init: str = field(
         default="normal", metadata={"help": "normal | sinusoidal: first values of the positions"}
     )
+    # fairseq's own True keeps the loader's worker, whose copy of the data is never told the epoch: every epoch would
+    # have the masks of the first, and a run resumed in a later epoch others than one never stopped.
+    reuse_dataloader: bool = field(default=False, metadata={"help": "keep the loader over epochs, its masks too"})
+    persistent_workers: bool = field(default=False, metadata={"help": "likewise its processes"})
 
 
 @register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
