@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -172,14 +171,22 @@ def test_a_killed_pretraining_goes_on_and_ends_with_the_same_weights(made):
         "import pretrain\n"
         f"pretrain.main('corpus', 'again.pt', 'again.tsv', 'tb2', {ARCHITECTURE!r}, {PRETRAINING!r}, 'state2', 1)"
     )
-    process = python(made, code, wait=False)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        if any(name.startswith("checkpoint_2_4") for _, _, names in os.walk(made / "state2") for name in names):
-            break
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    # Killed before its sixth update: the state of the fourth lies within the second epoch.
+    killed = (
+        "import os, signal\n"
+        "from common.fairseq_commands import import_fairseq\n"
+        "import_fairseq()\n"
+        "from fairseq.trainer import Trainer\n"
+        "step = Trainer.train_step\n"
+        "def stopping(self, *args, **kwargs):\n"
+        "    if self.get_num_updates() == 5:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return step(self, *args, **kwargs)\n"
+        "Trainer.train_step = stopping\n"
+    )
+    process = python(made, killed + code, wait=False)
+    process.communicate(timeout=300)
+    assert process.returncode == -signal.SIGKILL
     output = python(made, code)
     assert "going on from" in output
     import torch
