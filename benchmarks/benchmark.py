@@ -137,6 +137,11 @@ def summary(plain, workflow):
     return found
 
 
+def number(value):
+    """Return a number with three digits that count, and no exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def markdown(record):
     """Return a benchmark's record as tables."""
     lines = [
@@ -159,8 +164,8 @@ def markdown(record):
             row = record["runs"][framework][key]
             low, high = row["ratio_range"]
             lines.append(
-                f"| {framework}: {name} | {unit} | {row['plain']:.3g} | {row['workflow']:.3g} | {row['ratio']:.2f} "
-                f"| {low:.2f} to {high:.2f} |"
+                f"| {framework}: {name} | {unit} | {number(row['plain'])} | {number(row['workflow'])} "
+                f"| {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
             )
     for framework in FRAMEWORKS:
         rate = record["rates"][framework]
