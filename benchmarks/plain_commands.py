@@ -10,21 +10,12 @@ import time
 import yaml
 
 from common.batching import count_updates
+from common.study import load_study
 from common.training import warmup_updates
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FRAMEWORKS = ("fairseq", "huggingface")
 BIN = os.path.dirname(os.path.abspath(sys.executable))
-
-
-def merged(base, changes):
-    """Return nested dictionaries merged as Snakemake merges config files."""
-    both = {
-        key: merged(base[key], value)
-        for key, value in changes.items()
-        if isinstance(value, dict) and isinstance(base.get(key), dict)
-    }
-    return {**base, **changes, **both}
 
 
 def timed(command, log, threads=None):
@@ -71,10 +62,7 @@ class Study:
         self.files = [path, os.path.join(self.plain, "study.yaml")]
         with open(self.files[1], "w", encoding="utf-8") as handle:
             yaml.safe_dump({**changes, "study": name}, handle)
-        self.config = {}
-        for file in (os.path.join(ROOT, "config.yaml"), *self.files):
-            with open(file, encoding="utf-8") as handle:
-                self.config = merged(self.config, yaml.safe_load(handle))
+        self.config, _ = load_study(ROOT, *self.files)
 
     def snakemake(self, *targets, threads=None):
         """Return the command of the workflow that makes targets, paths in the results folder.

@@ -9,6 +9,7 @@ import shutil
 from common.errors import StudyError
 from common.files import write_text
 from plain_commands import ROOT
+from publish_study import with_block
 
 FOLDER = os.path.join(ROOT, "docs", "benchmarks")
 # Of each benchmark's results what is published, by the name it gets.
@@ -24,7 +25,7 @@ FILES |= {
 FILES |= {"overhead.tsv": "overhead.tsv"}
 # The most telling of the modes that were run, then whether the accuracies agree.
 SHOWN = (("full.md", "epoch.md", "short.md"), ("equivalence.md",))
-START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 
 
 def block(folder=FOLDER):
@@ -44,12 +45,6 @@ def block(folder=FOLDER):
     return "\n\n".join(tables)
 
 
-def with_block(readme, text):
-    """Return README's text with what stands between the two marks replaced."""
-    before, rest = readme.split(START)
-    return f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}"
-
-
 def main():
     """Copy what there is and fill the block."""
     os.makedirs(FOLDER, exist_ok=True)
@@ -60,7 +55,7 @@ def main():
     readme = os.path.join(ROOT, "README.md")
     with open(readme, encoding="utf-8") as handle:
         text = handle.read()
-    write_text(readme, with_block(text, block()))
+    write_text(readme, with_block(text, block(), *MARKS))
 
 
 if __name__ == "__main__":

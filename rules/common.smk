@@ -8,23 +8,22 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
-from common.addresses import expand_addresses, qa_addresses, qa_retrievals, record_path
-from common.config import validate_study
+from common.addresses import qa_addresses, qa_retrievals, record_path
 from common.disk import check_disk, disk_need
-from common.download import expected, mirror_path, read_checksums
+from common.download import expected, mirror_path
 from common.errors import StudyError
 from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
 from common.protocol import framework_settings
+from common.study import check_study
 
 try:
-    validate_study(config, os.path.join(workflow.basedir, "schemas", "config.schema.yaml"))
-    PINS = read_checksums(config["checksums"] and os.path.join(workflow.basedir, config["checksums"]))
-    CORPUS = expand_addresses(config["checkpoint"]["corpus"]["files"], PINS)
-    config["checkpoint"]["corpus"]["files"] = CORPUS
+    PINS = check_study(config, workflow.basedir)
 except StudyError as error:
     raise WorkflowError(str(error))
+
+CORPUS = config["checkpoint"]["corpus"]["files"]
 
 RESULTS = f"results/{config['study']}"
 LOGS = f"{RESULTS}/logs"

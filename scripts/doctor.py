@@ -147,14 +147,10 @@ def read_study(root, study=None, mirror=None):
         tuple: settings and files (`study_files`), both None where they cannot be read; the Finding that says so.
     """
     try:
-        from snakemake.common.configfile import load_configfile
-        from snakemake.exceptions import WorkflowError
-        from snakemake.utils import update_config
+        import snakemake  # noqa: F401 - `load_study` needs it
 
-        from common.addresses import expand_addresses
-        from common.config import validate_study
-        from common.download import read_checksums
         from common.errors import StudyError
+        from common.study import load_study
     except ImportError as error:
         found = f"settings not read ({error}); what depends on them is left out"
         return None, None, warn("study", found, "`make env`, then `make doctor` again")
@@ -162,15 +158,9 @@ def read_study(root, study=None, mirror=None):
         remedy = "name a study's file, such as STUDY=studies/open.yaml"
         return None, None, fail("study", f"there is no file {study}", remedy)
     try:
-        config = load_configfile(os.path.join(root, "config.yaml"))
-        update_config(config, load_configfile(study) if study else {})
-        update_config(config, {"mirror": mirror} if mirror else {})
-        validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
-        pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
-        corpus = config["checkpoint"]["corpus"]
-        corpus["files"] = expand_addresses(corpus["files"], pins)
+        config, pins = load_study(root, *filter(None, [study]), **({"mirror": mirror} if mirror else {}))
         files = study_files(config, pins)
-    except (StudyError, WorkflowError, OSError, ValueError) as error:
+    except (StudyError, OSError, ValueError) as error:
         return None, None, fail("study", " ".join(str(error).split()), f"mend {study or 'config.yaml'}")
     return config, files, ok("study", f"{config['study']}: settings are valid, {len(files)} files from elsewhere")
 

@@ -4,15 +4,11 @@ import os
 import re
 import sys
 
-from snakemake.common.configfile import load_configfile
-from snakemake.exceptions import WorkflowError
-from snakemake.utils import update_config
-
-from common.addresses import expand_addresses, needed_retrievals
-from common.config import validate_study
-from common.download import mirror_path, read_checksums, retrieve
+from common.addresses import needed_retrievals
+from common.download import mirror_path, retrieve
 from common.errors import StudyError
 from common.files import read_lines, sha256, write_lines
+from common.study import load_study
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What lies in a mirror, in the form that `sha256sum --check` reads; all studies share it.
@@ -27,23 +23,15 @@ def read_study(path, root=ROOT):
         root: the folder of config.yaml.
 
     Returns:
-        tuple[dict, dict]: the settings, and what `common.download.read_checksums` returns.
+        tuple[dict, dict]: see `common.study.load_study`.
 
     Raises:
         StudyError: no such file, or settings that the workflow would refuse.
     """
     if not os.path.isfile(path):
         raise StudyError(f"there is no study file {path}; name one: STUDY=studies/open.yaml")
-    config = load_configfile(os.path.join(root, "config.yaml"))
-    try:
-        # A mirror that the study names may be the one to fill.
-        update_config(config, load_configfile(path) | {"mirror": None})
-    except WorkflowError as error:
-        raise StudyError(f"{path}: {error}") from error
-    validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
-    pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
-    config["checkpoint"]["corpus"]["files"] = expand_addresses(config["checkpoint"]["corpus"]["files"], pins)
-    return config, pins
+    # A mirror that the study names may be the one to fill.
+    return load_study(root, path, mirror=None)
 
 
 def read_sums(path):

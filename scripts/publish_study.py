@@ -66,16 +66,16 @@ def block(folder, link):
     )
 
 
-def with_block(readme, text):
-    """Return README's text with what stands between the two marks replaced.
+def with_block(readme, text, start=START, end=END):
+    """Return README's text with what stands between two marks replaced.
 
     Raises:
         StudyError: README has not the marks.
     """
-    if readme.count(START) != 1 or readme.count(END) != 1:
-        raise StudyError(f"README.md needs the marks {START} and {END} once each")
-    before, rest = readme.split(START)
-    return f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}"
+    if readme.count(start) != 1 or readme.count(end) != 1:
+        raise StudyError(f"README.md needs the marks {start} and {end} once each")
+    before, rest = readme.split(start)
+    return f"{before}{start}\n{text}\n{end}{rest.split(end)[1]}"
 
 
 def main(results, folder, readme, link):

@@ -37,6 +37,25 @@ TINY = {
     "qa": {"enabled": False},
 }
 
+# What `common.protocol.framework_settings` returns, for trainings of a few updates.
+FINETUNING = {
+    "batch_size": 8,
+    "epochs": 2,
+    "lr": 1e-3,
+    "betas": [0.9, 0.98],
+    "eps": 1e-8,
+    "weight_decay": 0.01,
+    "warmup_ratio": 0.1,
+    "clip_norm": 0.0,
+    "dropout": 0.1,
+    "batching": "length_grouped",
+    "precision": "float32",
+    "classifier_dropout": 0.0,
+    "head_initialisation": "linear",
+    "init_seed": None,
+    "data_seed": None,
+}
+
 
 def merged(base, changes):
     """Return nested dictionaries merged as Snakemake merges config files."""

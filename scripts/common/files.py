@@ -35,7 +35,7 @@ def atomic_path(path):
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
         os.replace(temporary, path)
-        _sync(folder or ".")
+        sync(folder or ".")
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StudyError(f"the disk is full: {path} could not be written; free some space and run again") from error
@@ -61,16 +61,16 @@ def _settle(path):
     """
     for parent, _, names in os.walk(path):
         for name in names:
-            _sync(os.path.join(parent, name))
+            sync(os.path.join(parent, name))
     if os.path.exists(path):
-        _sync(path)
+        sync(path)
         disk = os.statvfs(path)
         # Root may write where others find the disk full; a file system without a limit says 0 of 0.
         if disk.f_blocks and not (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _sync(path):
+def sync(path):
     """Flush a file or folder to the disk, where its file system can."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

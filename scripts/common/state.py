@@ -9,7 +9,7 @@ import zipfile
 
 import torch
 
-from common.files import atomic_path, write_json
+from common.files import atomic_path, sync, write_json
 
 KEY, STATE = "key.json", "state.pt"
 
@@ -50,12 +50,9 @@ def save_state(folder, state):
     files = {name: os.path.getsize(os.path.join(folder, name)) for name in _files(folder)}
     for name in files:
         # A state that outlives a power cut must not outlive what it counts on.
-        with open(os.path.join(folder, name), "rb") as handle:
-            os.fsync(handle.fileno())
+        sync(os.path.join(folder, name))
     with atomic_path(os.path.join(folder, STATE)) as temporary, open(temporary, "wb") as handle:
         torch.save({**state, "files": files}, handle)
-        handle.flush()
-        os.fsync(handle.fileno())
 
 
 def load_state(folder):

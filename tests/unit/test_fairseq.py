@@ -15,6 +15,7 @@ from common.embedded_reviews import generate
 from common.errors import StudyError
 from common.fairseq_state import newest_state, require
 from common.files import read_json, read_lines, read_tsv, sha256, write_lines
+from studies import FINETUNING
 
 ARCHITECTURE = {"layers": 1, "width": 32, "ffn_width": 32, "heads": 2, "max_positions": 64}
 PRETRAINING = {
@@ -35,23 +36,6 @@ PRETRAINING = {
     "precision": "float32",
     "seed": 1,
     "validate_every": 2,
-}
-FINETUNING = {
-    "batch_size": 8,
-    "epochs": 2,
-    "lr": 1e-3,
-    "betas": [0.9, 0.98],
-    "eps": 1e-8,
-    "weight_decay": 0.01,
-    "warmup_ratio": 0.1,
-    "clip_norm": 0.0,
-    "dropout": 0.1,
-    "batching": "length_grouped",
-    "precision": "float32",
-    "classifier_dropout": 0.0,
-    "head_initialisation": "linear",
-    "init_seed": None,
-    "data_seed": None,
 }
 
 

@@ -18,24 +18,9 @@ from common.scoring import load_epoch, pad_batch, score, summarize
 from common.token_ids import read_token_ids, write_token_ids
 from common.training import learning_rate
 from finetune_huggingface import PlannedBatches, Reviews, StudyTrainer, build_model, history_rows, main
+from studies import FINETUNING
 
-SETTINGS = {
-    "batch_size": 4,
-    "epochs": 2,
-    "lr": 1e-2,
-    "betas": [0.9, 0.98],
-    "eps": 1e-8,
-    "weight_decay": 0.01,
-    "warmup_ratio": 0.2,
-    "clip_norm": 0.0,
-    "dropout": 0.1,
-    "batching": "length_grouped",
-    "precision": "float32",
-    "classifier_dropout": 0.0,
-    "head_initialisation": "linear",
-    "init_seed": None,
-    "data_seed": None,
-}
+SETTINGS = FINETUNING | {"batch_size": 4, "lr": 1e-2, "warmup_ratio": 0.2}
 N_TRAIN, N_VALID, N_TEST = 22, 9, 11
 OUTPUTS = ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")
 

@@ -21,27 +21,12 @@ from common.files import read_json, read_tsv, write_lines
 from common.protocol import framework_settings, run_seeds
 from common.state import code_hash, load_state, save_state, state_folder
 from common.token_ids import write_token_ids
+from studies import FINETUNING
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = {"layers": 1, "width": 32, "ffn_width": 32, "heads": 2, "max_positions": 64}
 # 40 reviews in batches of 4: 10 updates an epoch, 30 in all; states after 4, 8, ..., 28, of which 20 ends an epoch.
-SETTINGS = {
-    "batch_size": 4,
-    "epochs": 3,
-    "lr": 1e-3,
-    "betas": [0.9, 0.98],
-    "eps": 1e-8,
-    "weight_decay": 0.01,
-    "warmup_ratio": 0.1,
-    "clip_norm": 0.0,
-    "dropout": 0.1,
-    "batching": "length_grouped",
-    "precision": "float32",
-    "classifier_dropout": 0.1,
-    "head_initialisation": "linear",
-    "init_seed": None,
-    "data_seed": None,
-}
+SETTINGS = FINETUNING | {"batch_size": 4, "epochs": 3, "classifier_dropout": 0.1}
 SAVE_EVERY = 4
 OUTPUTS = ("checkpoints", "history", "run", "weights", "tensorboard")
 # One run, killed at every start but the last: (where, the update that the next start goes on after).

@@ -1,0 +1,56 @@
+"""A study's settings as the Snakefile has them: the defaults, the study's own, checked, with its pinned files."""
+
+import os
+
+from common.addresses import expand_addresses
+from common.config import validate_study
+from common.download import read_checksums
+from common.errors import StudyError
+
+
+def check_study(config, root):
+    """Check a study's settings and expand the addresses of its corpus in place.
+
+    Args:
+        config: all settings, the defaults among them.
+        root: folder of the workflow.
+
+    Returns:
+        dict: its pinned files (`common.download.read_checksums`).
+
+    Raises:
+        StudyError: settings that the workflow refuses.
+    """
+    validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
+    pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
+    corpus = config["checkpoint"]["corpus"]
+    corpus["files"] = expand_addresses(corpus["files"], pins)
+    return pins
+
+
+def load_study(root, *files, **changes):
+    """Read a study outside Snakemake, as Snakemake reads it.
+
+    Args:
+        root: folder of the workflow, with config.yaml.
+        files: the study's own files, each over those before it; none: the embedded study.
+        changes: settings over all of those, such as `mirror`.
+
+    Returns:
+        tuple[dict, dict]: the settings, and what `check_study` returns.
+
+    Raises:
+        StudyError: no YAML of settings, or settings that the workflow refuses.
+    """
+    from snakemake.common.configfile import load_configfile
+    from snakemake.exceptions import WorkflowError
+    from snakemake.utils import update_config
+
+    config = {}
+    for path in (os.path.join(root, "config.yaml"), *files):
+        try:
+            update_config(config, load_configfile(path))
+        except WorkflowError as error:
+            raise StudyError(f"{path}: {error}") from error
+    update_config(config, changes)
+    return config, check_study(config, root)
