@@ -65,7 +65,7 @@ def plugin():
     return [
         workflow.source_path(f"../scripts/fairseq_plugin/{module}.py")
         for module in ("__init__", "architecture", "optimizer", "tasks")
-    ] + common("batching", "checkpoints", "fairseq_state", "roberta")
+    ] + common("batching", "checkpoints", "dropout", "fairseq_state", "roberta")
 
 
 def runs(pattern):

@@ -137,6 +137,7 @@ rule finetune_huggingface:
         checkpoint=rules.convert_checkpoint.output.folder,
         common=common(
             "batching",
+            "dropout",
             "errors",
             "files",
             "machine",

@@ -5,6 +5,7 @@ import shutil
 import time
 
 import common.batching
+import common.dropout
 import common.fairseq_state
 import common.training
 from common.batching import count_updates
@@ -182,7 +183,8 @@ def state_key(data, checkpoint, init, seed, architecture, settings, precision, t
     import fairseq_plugin.tasks
 
     paths = sorted(os.path.join(place, name) for place, _, names in os.walk(data) for name in names)
-    modules = (common.batching, common.fairseq_state, common.training, fairseq_plugin.optimizer, fairseq_plugin.tasks)
+    modules = (common.batching, common.dropout, common.fairseq_state, common.training)
+    modules += (fairseq_plugin.optimizer, fairseq_plugin.tasks)
     return {
         "init": init,
         "seed": seed,

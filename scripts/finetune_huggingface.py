@@ -16,9 +16,11 @@ from transformers import logging as transformers_logging
 from transformers.trainer import TRAINER_STATE_NAME
 
 import common.batching
+import common.dropout
 import common.scoring
 import common.training
 from common.batching import count_updates, epoch_batches
+from common.dropout import cheap_dropout
 from common.errors import StudyError
 from common.files import atomic_path, sha256, write_json, write_text, write_tsv
 from common.machine import job_record, now
@@ -189,7 +191,8 @@ class StudyTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean cross entropy of a training batch, the forward pass under autocast when asked for."""
         labels = inputs["labels"]
-        with torch.autocast(self.args.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16"):
+        autocast = torch.autocast(self.args.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")
+        with autocast, cheap_dropout():
             outputs = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
         logits = outputs.logits.float()
         loss = torch.nn.functional.cross_entropy(logits, labels)
@@ -409,7 +412,7 @@ def state_key(train, valid, checkpoint, init, seed, settings, precision, threads
     """Return everything that the run's result follows from: arguments of `main`, content of files, versions, code."""
     paths = {"train": train, "valid": valid}
     paths |= {name: os.path.join(checkpoint, name) for name in ("config.json", "model.safetensors")}
-    modules = (common.batching, common.scoring, common.training)
+    modules = (common.batching, common.dropout, common.scoring, common.training)
     return {
         "init": init,
         "seed": seed,

@@ -17,6 +17,7 @@ from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
 
 from common.batching import count_updates, epoch_batches
+from common.dropout import cheap_dropout
 from common.fairseq_state import resumable
 
 logger = logging.getLogger(__name__)
@@ -62,7 +63,8 @@ class StudyTask:
         model.train()
         model.set_num_updates(update_num)
         device = next(model.parameters()).device.type
-        with torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16"):
+        autocast = torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16")
+        with autocast, cheap_dropout():
             loss, sample_size, logging_output = criterion(model, sample)
         self._add(self._sums["train"], float(loss.detach()), sample_size, logging_output)
         self._update = update_num + 1
