@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 from common.batching import count_updates
-from common.files import write_json, write_text
+from common.files import read_json, write_json, write_text
 from common.machine import commit, machine, now, package_versions
 from common.training import PACKAGES, has_fast_bfloat16
 from plain_commands import FRAMEWORKS, ROOT, Study, timed
@@ -58,11 +58,16 @@ def seconds_an_update(folder):
     return statistics.median(steps), points[0]
 
 
-def measure_plain(study, framework, init, seed, threads):
-    """Run one plain training with its validations and return its costs."""
+def measure_plain(study, framework, init, seed, threads, keep=False):
+    """Run one plain training with its validations and return its costs; `keep`: those of one already run, if any."""
+    kept = os.path.join(study.plain_folder(framework, init, seed), "cost.json")
+    if keep and os.path.exists(kept):
+        return read_json(kept)
     out = study.fresh_folder(framework, init, seed)
     cost = timed(study.plain_command(framework, init, seed, out), os.path.join(out, "log"), threads)
-    return with_updates(cost, os.path.join(out, "tensorboard"))
+    cost = with_updates(cost, os.path.join(out, "tensorboard"))
+    write_json(kept, cost)
+    return cost
 
 
 def measure_workflow(study, runs, threads=None):
@@ -200,6 +205,7 @@ def main(arguments=None):
     parser.add_argument("--mode", choices=MODES, default="short")
     parser.add_argument("--mirror", help="folder that replaces the network")
     parser.add_argument("--rounds", type=int, help="rounds of plain, workflow, plain, ...; default: the mode's")
+    parser.add_argument("--keep-plain", action="store_true", help="use the plain runs that an earlier call finished")
     options = parser.parse_args(arguments)
     cut = MODES[options.mode]
     rounds = options.rounds or cut["rounds"]
@@ -216,7 +222,8 @@ def main(arguments=None):
     for turn in range(1, rounds + 1):
         for framework in FRAMEWORKS:
             print(f"round {turn} of {rounds}: {framework}, plain", flush=True)
-            runs[framework]["plain"].append(measure_plain(study, framework, "pretrained", turn, cores))
+            plain = measure_plain(study, framework, "pretrained", turn, cores, options.keep_plain)
+            runs[framework]["plain"].append(plain)
             print(f"round {turn} of {rounds}: {framework}, workflow", flush=True)
             runs[framework]["workflow"].append(measure_workflow(study, [(framework, "pretrained", 1)], threads=cores))
             if framework in packed:

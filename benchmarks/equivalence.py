@@ -162,7 +162,7 @@ def main(arguments=None):
     timed(study.snakemake(*targets), os.path.join(study.plain, "workflow.log"))
 
     def run_plain(run):
-        out = os.path.join(study.plain, "-".join(map(str, run)))
+        out = study.plain_folder(*run)
         # A finished run is kept: this command can be stopped and called again.
         if not os.path.exists(os.path.join(out, "finished")):
             out = study.fresh_folder(*run)

@@ -162,9 +162,13 @@ class Study:
         words += [str(word) for pair in flags.items() for word in pair]
         return [*words, "--betas", *map(str, settings["betas"])]
 
+    def plain_folder(self, framework, init, seed):
+        """Return the plain side's folder of a run."""
+        return os.path.join(self.plain, f"{framework}-{init}-{seed}")
+
     def fresh_folder(self, framework, init, seed):
         """Return the plain side's folder of a run, empty."""
-        out = os.path.join(self.plain, f"{framework}-{init}-{seed}")
+        out = self.plain_folder(framework, init, seed)
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         return out

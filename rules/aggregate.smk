@@ -5,7 +5,6 @@ rule select_checkpoint:
     input:
         history=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/history.tsv",
         checkpoints=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/checkpoints",
-        common=common("errors", "files", "rule", "selection"),
     output:
         weights=directory(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected"),
         selected=f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/selected.json",
@@ -19,6 +18,8 @@ rule select_checkpoint:
     resources:
         mem_mb=500,
         runtime="5m",
+    params:
+        helpers=helpers("select_checkpoint"),
     script:
         "../scripts/select_checkpoint.py"
 
@@ -35,7 +36,6 @@ rule aggregate_runs:
             otherwise=[],
         ),
         manifest=f"{RESULTS}/data/manifest.json",
-        common=common("arms", "errors", "files", "rule"),
     output:
         runs=report(
             f"{RESULTS}/runs.tsv",
@@ -63,6 +63,7 @@ rule aggregate_runs:
         runtime="5m",
     params:
         study=config["study"],
+        helpers=helpers("aggregate_runs"),
     script:
         "../scripts/aggregate_runs.py"
 
@@ -70,7 +71,6 @@ rule aggregate_runs:
 rule count_errors:
     input:
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
-        common=common("errors", "files", "rule"),
     output:
         errors=report(
             f"{RESULTS}/errors.tsv",
@@ -89,6 +89,8 @@ rule count_errors:
     resources:
         mem_mb=500,
         runtime="5m",
+    params:
+        helpers=helpers("count_errors"),
     script:
         "../scripts/count_errors.py"
 
@@ -96,7 +98,6 @@ rule count_errors:
 rule tabulate_test_accuracy:
     input:
         runs=rules.aggregate_runs.output.runs,
-        common=common("arms", "errors", "files", "rule"),
     output:
         tsv=report(
             f"{RESULTS}/test_accuracy.tsv",
@@ -117,6 +118,8 @@ rule tabulate_test_accuracy:
     resources:
         mem_mb=500,
         runtime="5m",
+    params:
+        helpers=helpers("tabulate_test_accuracy"),
     script:
         "../scripts/tabulate_test_accuracy.py"
 
@@ -126,7 +129,6 @@ rule plot_accuracy_by_epoch:
         runs=rules.aggregate_runs.output.runs,
         history=rules.aggregate_runs.output.history,
         manifest=f"{RESULTS}/data/manifest.json",
-        common=common("arms", "errors", "figures", "files", "rule"),
     output:
         svg=report(
             f"{RESULTS}/figures/accuracy_by_epoch/{{framework}}-{{init}}.svg",
@@ -149,6 +151,7 @@ rule plot_accuracy_by_epoch:
         runtime="10m",
     params:
         colours=config["report"]["colours"],
+        helpers=helpers("plot_accuracy_by_epoch"),
     script:
         "../scripts/plot_accuracy_by_epoch.py"
 
@@ -157,7 +160,6 @@ rule plot_arms:
     input:
         runs=rules.aggregate_runs.output.runs,
         manifest=f"{RESULTS}/data/manifest.json",
-        common=common("arms", "errors", "figures", "files", "rule"),
     output:
         svg=report(
             f"{RESULTS}/figures/arms.svg",
@@ -180,5 +182,6 @@ rule plot_arms:
         runtime="10m",
     params:
         colours=config["report"]["colours"],
+        helpers=helpers("plot_arms"),
     script:
         "../scripts/plot_arms.py"

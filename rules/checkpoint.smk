@@ -9,7 +9,6 @@ if config["checkpoint"]["source"] == "pretrain":
             files=retrieved(*CORPUS),
             unlabelled=f"{RESULTS}/data/unlabelled.review",
             training=f"{RESULTS}/data/pretraining.review",
-            common=common("errors", "files", "reviews", "rule"),
         output:
             train=f"{RESULTS}/checkpoint/corpus/train.txt",
             valid=f"{RESULTS}/checkpoint/corpus/valid.txt",
@@ -32,13 +31,13 @@ if config["checkpoint"]["source"] == "pretrain":
                 "train": config["checkpoint"]["corpus"]["train_repeat"],
             },
             valid_fraction=config["checkpoint"]["corpus"]["valid_fraction"],
+            helpers=helpers("build_corpus"),
         script:
             "../scripts/build_corpus.py"
 
     rule train_sentencepiece:
         input:
             corpus=rules.build_corpus.output.train,
-            common=common("errors", "files", "rule"),
         output:
             model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
             dictionary=f"{RESULTS}/checkpoint/dict.txt",
@@ -56,6 +55,7 @@ if config["checkpoint"]["source"] == "pretrain":
         params:
             vocab_size=config["checkpoint"]["sentencepiece"]["vocab_size"],
             model_type=config["checkpoint"]["sentencepiece"]["model_type"],
+            helpers=helpers("train_sentencepiece"),
         script:
             "../scripts/train_sentencepiece.py"
 
@@ -65,7 +65,6 @@ if config["checkpoint"]["source"] == "pretrain":
             valid=rules.build_corpus.output.valid,
             model=rules.train_sentencepiece.output.model,
             dictionary=rules.train_sentencepiece.output.dictionary,
-            common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
         output:
             folder=directory(f"{RESULTS}/checkpoint/corpus-bin"),
         log:
@@ -86,25 +85,13 @@ if config["checkpoint"]["source"] == "pretrain":
                 if config["checkpoint"]["pretraining"]["sample_break_mode"] == "eos"
                 else None
             ),
+            helpers=helpers("binarize_corpus"),
         script:
             "../scripts/binarize_corpus.py"
 
     rule pretrain:
         input:
             data=rules.binarize_corpus.output.folder,
-            common=common(
-                "checkpoints",
-                "errors",
-                "fairseq_commands",
-                "fairseq_state",
-                "files",
-                "machine",
-                "roberta",
-                "rule",
-                "state",
-                "training",
-            ),
-            plugin=plugin(),
         output:
             model=f"{RESULTS}/checkpoint/model.pt",
             history=f"{RESULTS}/checkpoint/pretraining.tsv",
@@ -126,5 +113,6 @@ if config["checkpoint"]["source"] == "pretrain":
             architecture=ARCHITECTURE,
             pretraining=config["checkpoint"]["pretraining"],
             state=f"{RESULTS}/state/pretrain",
+            helpers=helpers("pretrain"),
         script:
             "../scripts/pretrain.py"

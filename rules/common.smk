@@ -15,6 +15,7 @@ from common.errors import StudyError
 from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
+from common.modules import helpers_digest
 from common.protocol import framework_settings
 from common.study import check_study
 
@@ -45,9 +46,12 @@ wildcard_constraints:
     split="train|valid|test",
 
 
-def common(*modules):
-    """Paths of helper modules: listed as inputs, an edit to one reruns the rules that import it."""
-    return [workflow.source_path(f"../scripts/common/{module}.py") for module in modules]
+def helpers(script):
+    """A digest of the helper modules that a script imports: a parameter, so that an edit to one reruns the script.
+
+    Not inputs: a study of thousands of runs would look at the same few files once for each of them.
+    """
+    return helpers_digest(os.path.join(workflow.basedir, "scripts", f"{script}.py"))
 
 
 def grow(amount):
@@ -58,14 +62,6 @@ def grow(amount):
     """
     number, unit = (int(amount[:-1]), amount[-1]) if isinstance(amount, str) else (amount, None)
     return lambda wildcards, attempt: f"{number * attempt}{unit}" if unit else number * attempt
-
-
-def plugin():
-    """Paths of the fairseq plug-in's modules, inputs likewise."""
-    return [
-        workflow.source_path(f"../scripts/fairseq_plugin/{module}.py")
-        for module in ("__init__", "architecture", "optimizer", "tasks")
-    ] + common("batching", "checkpoints", "dropout", "fairseq_state", "roberta")
 
 
 def runs(pattern):

@@ -16,8 +16,6 @@ except StudyError as error:
 if "cls_books_zip" in RETRIEVALS:
 
     rule retrieve_cls_books_zip:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["cls_books_zip"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_books_zip']['urls'])}",
@@ -35,6 +33,7 @@ if "cls_books_zip" in RETRIEVALS:
             runtime="1h",
         params:
             **RETRIEVALS["cls_books_zip"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
@@ -42,8 +41,6 @@ if "cls_books_zip" in RETRIEVALS:
 if "cls_books_pieces" in RETRIEVALS:
 
     rule retrieve_cls_books_pieces:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["cls_books_pieces"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_books_pieces']['urls'])}",
@@ -61,6 +58,7 @@ if "cls_books_pieces" in RETRIEVALS:
             runtime="1h",
         params:
             **RETRIEVALS["cls_books_pieces"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
@@ -68,8 +66,6 @@ if "cls_books_pieces" in RETRIEVALS:
 if "cls_archive" in RETRIEVALS:
 
     rule retrieve_cls_archive:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["cls_archive"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_archive']['urls'])}",
@@ -87,6 +83,7 @@ if "cls_archive" in RETRIEVALS:
             runtime="3h",
         params:
             **RETRIEVALS["cls_archive"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
@@ -94,8 +91,6 @@ if "cls_archive" in RETRIEVALS:
 if "corpus" in RETRIEVALS:
 
     rule retrieve_corpus:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["corpus"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['corpus']['urls'])}",
@@ -113,6 +108,7 @@ if "corpus" in RETRIEVALS:
             runtime="3h",
         params:
             **RETRIEVALS["corpus"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
@@ -120,7 +116,6 @@ if "corpus" in RETRIEVALS:
 rule build_splits:
     input:
         files=retrieved(*source_addresses(config["data"])),
-        common=common("archives", "embedded_reviews", "errors", "files", "reviews", "rule"),
     output:
         reviews=[f"{RESULTS}/data/{split}.review" for split in SPLITS],
         labels=[f"{RESULTS}/data/{split}.label" for split in SPLITS],
@@ -146,6 +141,7 @@ rule build_splits:
         n_test=config["data"]["n_test"],
         split_seed=config["data"]["split_seed"],
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
+        helpers=helpers("build_splits"),
     script:
         "../scripts/build_splits.py"
 
@@ -153,8 +149,6 @@ rule build_splits:
 if config["checkpoint"]["source"] == "fetch":
 
     rule retrieve_checkpoint:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["checkpoint"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['checkpoint']['urls'])}",
@@ -172,13 +166,13 @@ if config["checkpoint"]["source"] == "fetch":
             runtime="3h",
         params:
             **RETRIEVALS["checkpoint"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
     rule extract_checkpoint:
         input:
             archive=retrieved(*RETRIEVALS["checkpoint"]["urls"])[0],
-            common=common("archives", "errors", "files", "rule"),
         output:
             f"{RESULTS}/checkpoint/model.pt",
             f"{RESULTS}/checkpoint/dict.txt",
@@ -195,6 +189,7 @@ if config["checkpoint"]["source"] == "fetch":
             runtime=grow("15m"),
         params:
             kind="fairseq",
+            helpers=helpers("extract_checkpoint"),
         script:
             "../scripts/extract_checkpoint.py"
 
@@ -202,8 +197,6 @@ if config["checkpoint"]["source"] == "fetch":
 if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RETRIEVALS:
 
     rule retrieve_huggingface_checkpoint:
-        input:
-            common=common("download", "errors", "files", "rule"),
         output:
             files=retrieved(*RETRIEVALS["huggingface_checkpoint"]["urls"]),
             manifest=f"{RESOURCES}/{record_path(RETRIEVALS['huggingface_checkpoint']['urls'])}",
@@ -221,6 +214,7 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
             runtime="3h",
         params:
             **RETRIEVALS["huggingface_checkpoint"],
+            helpers=helpers("retrieve"),
         script:
             "../scripts/retrieve.py"
 
@@ -228,7 +222,6 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
     rule extract_huggingface_checkpoint:
         input:
             archive=retrieved(*RETRIEVALS["huggingface_checkpoint"]["urls"])[0],
-            common=common("archives", "errors", "files", "rule"),
         output:
             directory(f"{RESULTS}/checkpoint/huggingface-fetched"),
         log:
@@ -243,5 +236,6 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
             runtime=grow("15m"),
         params:
             kind="huggingface",
+            helpers=helpers("extract_checkpoint"),
         script:
             "../scripts/extract_checkpoint.py"

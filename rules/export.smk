@@ -15,18 +15,6 @@ rule export_model:
         reviews=f"{RESULTS}/data/test.review",
         predictions=f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv",
         template=workflow.source_path("../report/model_card.md.j2"),
-        common=common(
-            "batching",
-            "checkpoints",
-            "conversion",
-            "errors",
-            "files",
-            "machine",
-            "roberta",
-            "rule",
-            "scoring",
-            "training",
-        ),
     output:
         folder=directory(f"{RESULTS}/models/{{framework}}-{{init}}-seed{{seed}}"),
     log:
@@ -43,6 +31,7 @@ rule export_model:
         study=config["study"],
         start={key: config["checkpoint"][key] for key in ("source", "fetch")},
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        helpers=helpers("export_model"),
     script:
         "../scripts/export_model.py"
 

@@ -11,7 +11,6 @@ rule binarize_train_valid:
         labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["train-valid"]),
         model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
         dictionary=f"{RESULTS}/checkpoint/dict.txt",
-        common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
     output:
         pieces=expand(f"{RESULTS}/sentiment/pieces/{{split}}.pieces", split=PARTS["train-valid"]),
         folder=directory(f"{RESULTS}/sentiment/data-bin/train-valid"),
@@ -28,6 +27,7 @@ rule binarize_train_valid:
     params:
         splits=PARTS["train-valid"],
         max_positions=ARCHITECTURE["max_positions"],
+        helpers=helpers("binarize_reviews"),
     script:
         "../scripts/binarize_reviews.py"
 
@@ -38,7 +38,6 @@ use rule binarize_train_valid as binarize_test with:
         labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["test"]),
         model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
         dictionary=f"{RESULTS}/checkpoint/dict.txt",
-        common=common("errors", "fairseq_commands", "files", "pieces", "rule"),
     output:
         pieces=expand(f"{RESULTS}/sentiment/pieces/{{split}}.pieces", split=PARTS["test"]),
         folder=directory(f"{RESULTS}/sentiment/data-bin/test"),
@@ -49,28 +48,13 @@ use rule binarize_train_valid as binarize_test with:
     params:
         splits=PARTS["test"],
         max_positions=ARCHITECTURE["max_positions"],
+        helpers=helpers("binarize_reviews"),
 
 
 rule finetune_fairseq:
     input:
         unpack(starting_checkpoint),
         data=rules.binarize_train_valid.output.folder,
-        common=common(
-            "checkpoints",
-            "errors",
-            "fairseq_commands",
-            "fairseq_scoring",
-            "fairseq_state",
-            "files",
-            "machine",
-            "protocol",
-            "roberta",
-            "rule",
-            "state",
-            "training",
-            "weights",
-        ),
-        plugin=plugin(),
     output:
         checkpoints=run_checkpoints(f"{RUN}/checkpoints"),
         history=f"{RUN}/history.tsv",
@@ -94,6 +78,7 @@ rule finetune_fairseq:
         # Not an output: it outlives a killed job, so that the next one goes on from it.
         states=f"{RESULTS}/state/finetune_fairseq/{{init}}/seed{{seed}}",
         save_every=save_every,
+        helpers=helpers("finetune_fairseq"),
     script:
         "../scripts/finetune_fairseq.py"
 
@@ -103,18 +88,6 @@ rule evaluate_fairseq:
         data=rules.binarize_test.output.folder,
         checkpoints=f"{RUN}/selected",
         selected=f"{RUN}/selected.json",
-        common=common(
-            "batching",
-            "errors",
-            "fairseq_commands",
-            "fairseq_scoring",
-            "files",
-            "machine",
-            "predictions",
-            "rule",
-            "training",
-        ),
-        plugin=plugin(),
     output:
         predictions=f"{RESULTS}/predictions/fairseq/{{init}}/seed{{seed}}.tsv",
     log:
@@ -129,6 +102,7 @@ rule evaluate_fairseq:
         runtime=grow("30m"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        helpers=helpers("evaluate_fairseq"),
     script:
         "../scripts/evaluate_fairseq.py"
 
@@ -138,10 +112,6 @@ rule test_curve_fairseq:
         data=rules.binarize_test.output.folder,
         checkpoints=rules.finetune_fairseq.output.checkpoints,
         history=rules.finetune_fairseq.output.history,
-        common=common(
-            "batching", "errors", "fairseq_commands", "fairseq_scoring", "files", "machine", "rule", "training"
-        ),
-        plugin=plugin(),
     output:
         curve=f"{RUN}/test_curve.tsv",
     log:
@@ -156,5 +126,6 @@ rule test_curve_fairseq:
         runtime=grow("1h"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        helpers=helpers("test_curve_fairseq"),
     script:
         "../scripts/test_curve_fairseq.py"

@@ -8,7 +8,6 @@ rule convert_tokenizer:
     input:
         dictionary=f"{RESULTS}/checkpoint/dict.txt",
         pieces=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-        common=common("dictionary", "errors", "files", "pieces", "rule"),
     output:
         folder=directory(f"{RESULTS}/checkpoint/tokenizer"),
     log:
@@ -23,6 +22,7 @@ rule convert_tokenizer:
         runtime=grow("10m"),
     params:
         max_positions=ARCHITECTURE["max_positions"],
+        helpers=helpers("convert_tokenizer"),
     script:
         "../scripts/convert_tokenizer.py"
 
@@ -31,7 +31,6 @@ rule convert_checkpoint:
     input:
         checkpoint=f"{RESULTS}/checkpoint/model.pt",
         tokenizer=rules.convert_tokenizer.output.folder,
-        common=common("checkpoints", "dictionary", "errors", "files", "roberta", "rule", "weights"),
     output:
         folder=directory(f"{RESULTS}/checkpoint/huggingface"),
     log:
@@ -46,6 +45,7 @@ rule convert_checkpoint:
         runtime=grow("10m"),
     params:
         architecture=ARCHITECTURE,
+        helpers=helpers("convert_checkpoint"),
     script:
         "../scripts/convert_checkpoint.py"
 
@@ -56,7 +56,6 @@ rule tokenize_train_valid:
         reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["train-valid"]),
         labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["train-valid"]),
         tokenizer=rules.convert_tokenizer.output.folder,
-        common=common("errors", "files", "rule", "token_ids"),
     output:
         token_ids=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.npz", split=PARTS["train-valid"]),
     log:
@@ -71,6 +70,7 @@ rule tokenize_train_valid:
         runtime=grow("10m"),
     params:
         max_positions=ARCHITECTURE["max_positions"],
+        helpers=helpers("tokenize_reviews"),
     script:
         "../scripts/tokenize_reviews.py"
 
@@ -80,13 +80,14 @@ use rule tokenize_train_valid as tokenize_test with:
         reviews=expand(f"{RESULTS}/data/{{split}}.review", split=PARTS["test"]),
         labels=expand(f"{RESULTS}/data/{{split}}.label", split=PARTS["test"]),
         tokenizer=rules.convert_tokenizer.output.folder,
-        common=common("errors", "files", "rule", "token_ids"),
     output:
         token_ids=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.npz", split=PARTS["test"]),
     log:
         f"{LOGS}/tokenize_test.log",
     benchmark:
         f"{BENCHMARKS}/tokenize_test.tsv"
+    params:
+        helpers=helpers("tokenize_reviews"),
 
 
 # Rules of their own because they read fairseq's data with fairseq, whose environment is another.
@@ -94,7 +95,6 @@ rule compare_train_valid:
     input:
         token_ids=rules.tokenize_train_valid.output.token_ids,
         data=rules.binarize_train_valid.output.folder,
-        common=common("errors", "fairseq_commands", "files", "rule", "token_ids"),
     output:
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=PARTS["train-valid"]),
     log:
@@ -109,6 +109,7 @@ rule compare_train_valid:
         runtime=grow("10m"),
     params:
         splits=PARTS["train-valid"],
+        helpers=helpers("compare_token_ids"),
     script:
         "../scripts/compare_token_ids.py"
 
@@ -117,7 +118,6 @@ use rule compare_train_valid as compare_test with:
     input:
         token_ids=rules.tokenize_test.output.token_ids,
         data=rules.binarize_test.output.folder,
-        common=common("errors", "fairseq_commands", "files", "rule", "token_ids"),
     output:
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=PARTS["test"]),
     log:
@@ -126,6 +126,7 @@ use rule compare_train_valid as compare_test with:
         f"{BENCHMARKS}/compare_test.tsv"
     params:
         splits=PARTS["test"],
+        helpers=helpers("compare_token_ids"),
 
 
 rule finetune_huggingface:
@@ -135,20 +136,6 @@ rule finetune_huggingface:
         # Not read: no run starts on token ids that differ from fairseq's.
         parity=expand(f"{RESULTS}/sentiment/token-ids/{{split}}.parity.json", split=["train", "valid"]),
         checkpoint=rules.convert_checkpoint.output.folder,
-        common=common(
-            "batching",
-            "dropout",
-            "errors",
-            "files",
-            "machine",
-            "protocol",
-            "rule",
-            "scoring",
-            "state",
-            "token_ids",
-            "training",
-            "weights",
-        ),
     output:
         checkpoints=run_checkpoints(f"{HUGGINGFACE_RUN}/checkpoints"),
         history=f"{HUGGINGFACE_RUN}/history.tsv",
@@ -171,6 +158,7 @@ rule finetune_huggingface:
         # Not an output: it outlives a killed job, so that the next one goes on from it.
         states=f"{RESULTS}/state/finetune_huggingface/{{init}}/seed{{seed}}",
         save_every=save_every,
+        helpers=helpers("finetune_huggingface"),
     script:
         "../scripts/finetune_huggingface.py"
 
@@ -181,9 +169,6 @@ rule evaluate_huggingface:
         checkpoints=f"{HUGGINGFACE_RUN}/selected",
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
-        common=common(
-            "batching", "errors", "files", "machine", "predictions", "rule", "scoring", "token_ids", "training"
-        ),
     output:
         predictions=f"{RESULTS}/predictions/huggingface/{{init}}/seed{{seed}}.tsv",
     log:
@@ -198,6 +183,7 @@ rule evaluate_huggingface:
         runtime=grow("30m"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        helpers=helpers("evaluate_huggingface"),
     script:
         "../scripts/evaluate_huggingface.py"
 
@@ -208,7 +194,6 @@ rule test_curve_huggingface:
         checkpoints=rules.finetune_huggingface.output.checkpoints,
         token_ids=f"{RESULTS}/sentiment/token-ids/test.npz",
         parity=f"{RESULTS}/sentiment/token-ids/test.parity.json",
-        common=common("batching", "errors", "files", "machine", "rule", "scoring", "token_ids", "training"),
     output:
         curve=f"{HUGGINGFACE_RUN}/test_curve.tsv",
     log:
@@ -223,6 +208,7 @@ rule test_curve_huggingface:
         runtime=grow("1h"),
     params:
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
+        helpers=helpers("test_curve_huggingface"),
     script:
         "../scripts/test_curve_huggingface.py"
 
@@ -237,7 +223,6 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
         input:
             ours=rules.convert_checkpoint.output.folder,
             theirs=f"{RESULTS}/checkpoint/huggingface-fetched",
-            common=common("errors", "files", "rule", "weights"),
         output:
             comparison=COMPARISON[0],
         log:
@@ -250,5 +235,7 @@ if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RET
         resources:
             mem_mb=grow(2000),
             runtime=grow("10m"),
+        params:
+            helpers=helpers("compare_huggingface_weights"),
         script:
             "../scripts/compare_huggingface_weights.py"

@@ -4,7 +4,6 @@
 rule print_report:
     input:
         report=rules.build_report.output.report,
-        common=common("errors", "files", "rule"),
     output:
         pdf=f"{RESULTS}/report.pdf",
     log:
@@ -17,5 +16,7 @@ rule print_report:
     resources:
         mem_mb=2000,
         runtime="20m",
+    params:
+        helpers=helpers("print_report"),
     script:
         "../scripts/print_report.py"

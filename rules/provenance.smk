@@ -38,7 +38,6 @@ rule record_provenance:
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         manifest=f"{RESULTS}/data/manifest.json",
         tables=RECORDED,
-        common=common("arms", "errors", "files", "machine", "rule"),
     output:
         crate=report(
             f"{RESULTS}/ro-crate-metadata.json",
@@ -59,5 +58,6 @@ rule record_provenance:
     params:
         settings=config,
         commit=COMMIT,
+        helpers=helpers("record_provenance"),
     script:
         "../scripts/record_provenance.py"

@@ -17,8 +17,6 @@ except StudyError as error:
 
 
 rule retrieve_qa_pairs:
-    input:
-        common=common("download", "errors", "files", "rule"),
     output:
         files=retrieved(*QA_RETRIEVALS["pairs"]["urls"]),
         manifest=qa_record("pairs"),
@@ -36,13 +34,12 @@ rule retrieve_qa_pairs:
         runtime="1h",
     params:
         **QA_RETRIEVALS["pairs"],
+        helpers=helpers("retrieve"),
     script:
         "../scripts/retrieve.py"
 
 
 rule retrieve_qa_base:
-    input:
-        common=common("download", "errors", "files", "rule"),
     output:
         files=retrieved(*QA_RETRIEVALS["hub"]["urls"]),
         manifest=qa_record("hub"),
@@ -60,13 +57,12 @@ rule retrieve_qa_base:
         runtime="6h",
     params:
         **QA_RETRIEVALS["hub"],
+        helpers=helpers("retrieve"),
     script:
         "../scripts/retrieve.py"
 
 
 rule retrieve_qa_corpus:
-    input:
-        common=common("download", "errors", "files", "rule"),
     output:
         files=retrieved(*QA_RETRIEVALS["corpus"]["urls"]),
         manifest=qa_record("corpus"),
@@ -84,6 +80,7 @@ rule retrieve_qa_corpus:
         runtime="3h",
     params:
         **QA_RETRIEVALS["corpus"],
+        helpers=helpers("retrieve"),
     script:
         "../scripts/retrieve.py"
 
@@ -91,7 +88,6 @@ rule retrieve_qa_corpus:
 rule build_qa_pairs:
     input:
         pairs=qa_pairs_file(),
-        common=common("embedded_faq", "errors", "files", "qa", "rule"),
     output:
         train=f"{RESULTS}/qa/data/train.jsonl",
         heldout=f"{RESULTS}/qa/data/heldout.jsonl",
@@ -111,6 +107,7 @@ rule build_qa_pairs:
         url=QA["data"]["url"] if QA["data"]["source"] == "url" else None,
         n_heldout=QA["data"]["n_heldout"],
         split_seed=QA["data"]["split_seed"],
+        helpers=helpers("build_qa_pairs"),
     script:
         "../scripts/build_qa_pairs.py"
 
@@ -118,7 +115,6 @@ rule build_qa_pairs:
 rule build_qa_base_model:
     input:
         files=qa_base_files(),
-        common=common("embedded_faq", "errors", "files", "qa", "rule"),
     output:
         base=directory(QA_BASE),
         pretraining=f"{RESULTS}/qa/pretraining.tsv",
@@ -135,6 +131,7 @@ rule build_qa_base_model:
     params:
         source=QA["base"]["source"],
         embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
+        helpers=helpers("build_qa_base_model"),
     script:
         "../scripts/build_qa_base_model.py"
 
@@ -144,7 +141,6 @@ rule finetune_lora:
         train=rules.build_qa_pairs.output.train,
         heldout=rules.build_qa_pairs.output.heldout,
         base=rules.build_qa_base_model.output.base,
-        common=common("batching", "causal_lm", "errors", "files", "lora", "machine", "qa", "rule"),
     output:
         loss=f"{QA_RUN}/loss.tsv",
         adapter=directory(f"{QA_RUN}/adapter"),
@@ -165,6 +161,7 @@ rule finetune_lora:
         state=f"{RESULTS}/state/qa",
         lora=QA["lora"],
         training=QA["training"],
+        helpers=helpers("finetune_lora"),
     script:
         "../scripts/finetune_lora.py"
 
@@ -176,7 +173,6 @@ rule evaluate_qa:
         base=rules.build_qa_base_model.output.base,
         adapter=rules.finetune_lora.output.adapter,
         run=rules.finetune_lora.output.run,
-        common=common("causal_lm", "errors", "files", "qa", "rule"),
     output:
         generations=f"{QA_RUN}/generations.jsonl",
         evaluation=f"{QA_RUN}/evaluation.json",
@@ -194,6 +190,7 @@ rule evaluate_qa:
     params:
         training=QA["training"],
         generation=QA["generation"],
+        helpers=helpers("evaluate_qa"),
     script:
         "../scripts/evaluate_qa.py"
 
@@ -205,7 +202,6 @@ rule aggregate_qa:
         losses=qa_runs("loss.tsv"),
         generations=qa_runs("generations.jsonl"),
         manifest=rules.build_qa_pairs.output.manifest,
-        common=common("errors", "files", "rule"),
     output:
         runs=report(
             f"{RESULTS}/qa/runs.tsv",
@@ -235,6 +231,7 @@ rule aggregate_qa:
         runtime="5m",
     params:
         study=config["study"],
+        helpers=helpers("aggregate_qa"),
     script:
         "../scripts/aggregate_qa.py"
 
@@ -243,7 +240,6 @@ rule plot_qa_loss:
     input:
         loss=rules.aggregate_qa.output.loss,
         manifest=rules.build_qa_pairs.output.manifest,
-        common=common("errors", "figures", "files", "rule"),
     output:
         svg=report(
             f"{RESULTS}/qa/figures/loss.svg",
@@ -263,6 +259,8 @@ rule plot_qa_loss:
     resources:
         mem_mb=1000,
         runtime="5m",
+    params:
+        helpers=helpers("plot_qa_loss"),
     script:
         "../scripts/plot_qa_loss.py"
 
@@ -275,7 +273,6 @@ rule build_lora_ledger:
             for path in qa_base_files()
             if QA["base"]["source"] == "folder" or os.path.basename(path) == "config.json"
         ],
-        common=common("errors", "files", "lora", "rule"),
     output:
         tsv=report(
             f"{RESULTS}/qa/lora_ledger.tsv",
@@ -299,5 +296,6 @@ rule build_lora_ledger:
         source=QA["base"]["source"],
         embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
         lora=QA["lora"],
+        helpers=helpers("build_lora_ledger"),
     script:
         "../scripts/build_lora_ledger.py"

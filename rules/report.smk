@@ -46,7 +46,6 @@ rule build_report:
         training_benchmarks=runs(f"{BENCHMARKS}/finetune_{{framework}}/{{init}}/seed{{seed}}.tsv"),
         provenance=rules.record_provenance.output.crate,
         template=workflow.source_path("../report/report.html.j2"),
-        common=common("arms", "errors", "files", "machine", "page", "report_sections", "rule"),
     output:
         report=report(
             f"{RESULTS}/report.html",
@@ -67,6 +66,7 @@ rule build_report:
     params:
         settings=config,
         commit=COMMIT,
+        helpers=helpers("build_report"),
     script:
         "../scripts/build_report.py"
 
@@ -91,7 +91,6 @@ rule check_report:
             f"{RESULTS}/data/manifest.json",
             *(QA_REPORT[name] for name in ("qa_summary", "qa_manifest", "lora_ledger") if QA_REPORT),
         ],
-        common=common("claims", "errors", "files", "parameters", "rule", "statistics"),
     output:
         numbers=f"{RESULTS}/report_numbers.tsv",
     log:
@@ -106,5 +105,6 @@ rule check_report:
         runtime="5m",
     params:
         settings=config,
+        helpers=helpers("check_report"),
     script:
         "../scripts/check_report.py"

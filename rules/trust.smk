@@ -40,7 +40,6 @@ rule prove_weights:
     input:
         proofs=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/weights.json"),
         converted=f"{RESULTS}/checkpoint/huggingface",
-        common=common("errors", "files", "rule"),
     output:
         table=report(
             f"{RESULTS}/weights.tsv",
@@ -59,6 +58,8 @@ rule prove_weights:
     resources:
         mem_mb=500,
         runtime="5m",
+    params:
+        helpers=helpers("prove_weights"),
     script:
         "../scripts/prove_weights.py"
 
@@ -79,19 +80,6 @@ if len(FIRST_RUNS) == 2:
             **COMPARED,
             checkpoint=f"{RESULTS}/checkpoint/model.pt",
             data=f"{RESULTS}/sentiment/data-bin/train-valid",
-            common=common(
-                "batching",
-                "checkpoints",
-                "errors",
-                "fairseq_commands",
-                "fairseq_scoring",
-                "files",
-                "machine",
-                "roberta",
-                "rule",
-                "training",
-            ),
-            plugin=plugin(),
         output:
             logits=f"{RESULTS}/sentiment/logits/fairseq.npz",
         log:
@@ -106,6 +94,7 @@ if len(FIRST_RUNS) == 2:
             runtime=grow("30m"),
         params:
             batch_size=config["sentiment"]["evaluation"]["batch_size"],
+            helpers=helpers("score_logits_fairseq"),
         script:
             "../scripts/score_logits_fairseq.py"
 
@@ -115,19 +104,6 @@ if len(FIRST_RUNS) == 2:
             logits=rules.score_logits_fairseq.output.logits,
             folder=f"{RESULTS}/checkpoint/huggingface",
             token_ids=f"{RESULTS}/sentiment/token-ids/valid.npz",
-            common=common(
-                "batching",
-                "checkpoints",
-                "conversion",
-                "errors",
-                "files",
-                "machine",
-                "roberta",
-                "rule",
-                "scoring",
-                "token_ids",
-                "training",
-            ),
         output:
             table=report(
                 LOGIT_PARITY[0],
@@ -148,6 +124,7 @@ if len(FIRST_RUNS) == 2:
             runtime=grow("30m"),
         params:
             batch_size=config["sentiment"]["evaluation"]["batch_size"],
+            helpers=helpers("compare_logits"),
         script:
             "../scripts/compare_logits.py"
 
@@ -164,7 +141,6 @@ rule audit_data:
             then=[f"{RESULTS}/checkpoint/corpus/{split}.txt" for split in ("train", "valid")],
             otherwise=[],
         ),
-        common=common("errors", "files", "pieces", "rule"),
     output:
         table=report(
             f"{RESULTS}/audit.tsv",
@@ -187,6 +163,7 @@ rule audit_data:
     params:
         splits=list(SPLITS),
         max_positions=config["checkpoint"]["architecture"]["max_positions"],
+        helpers=helpers("audit_data"),
     script:
         "../scripts/audit_data.py"
 
@@ -194,7 +171,6 @@ rule audit_data:
 rule build_protocol_diff:
     input:
         runs=runs(f"{RESULTS}/sentiment/{{framework}}/{{init}}/seed{{seed}}/run.json"),
-        common=common("errors", "files", "rule"),
     output:
         table=report(
             f"{RESULTS}/protocol_diff.tsv",
@@ -215,6 +191,7 @@ rule build_protocol_diff:
         runtime="5m",
     params:
         mode=lookup("sentiment/protocol", within=config, default="matched"),
+        helpers=helpers("build_protocol_diff"),
     script:
         "../scripts/build_protocol_diff.py"
 
@@ -224,7 +201,6 @@ rule compute_statistics:
         runs=f"{RESULTS}/runs.tsv",
         predictions=runs(f"{RESULTS}/predictions/{{framework}}/{{init}}/seed{{seed}}.tsv"),
         manifest=f"{RESULTS}/data/manifest.json",
-        common=common("arms", "errors", "files", "rule", "statistics"),
     output:
         arms=report(
             f"{RESULTS}/statistics/arms.tsv",
@@ -275,6 +251,7 @@ rule compute_statistics:
             "bootstrap": 4000,
             "seed": 1,
         },
+        helpers=helpers("compute_statistics"),
     script:
         "../scripts/compute_statistics.py"
 
@@ -283,7 +260,6 @@ rule train_baselines:
     input:
         reviews=expand(f"{RESULTS}/data/{{split}}.review", split=SPLITS),
         labels=expand(f"{RESULTS}/data/{{split}}.label", split=SPLITS),
-        common=common("errors", "files", "rule"),
     output:
         table=report(
             f"{RESULTS}/baselines.tsv",
@@ -304,6 +280,7 @@ rule train_baselines:
         runtime=grow("10m"),
     params:
         splits=list(SPLITS),
+        helpers=helpers("train_baselines"),
     script:
         "../scripts/train_baselines.py"
 
@@ -311,7 +288,6 @@ rule train_baselines:
 rule build_parameter_ledger:
     input:
         models=list(COUNTED.values()),
-        common=common("errors", "files", "parameters", "rule"),
     output:
         ledger=report(
             f"{RESULTS}/parameter_ledger.tsv",
@@ -339,6 +315,7 @@ rule build_parameter_ledger:
                 for key in ("width", "ffn_width", "layers", "max_positions")
             },
         },
+        helpers=helpers("build_parameter_ledger"),
     script:
         "../scripts/build_parameter_ledger.py"
 
@@ -349,7 +326,6 @@ rule check_claims:
         own=[workflow.source_path(OWN_CLAIMS)] if os.path.exists(OWN_CLAIMS) else [],
         tables=list(CLAIM_TABLES.values()),
         method=rules.compute_statistics.output.method,
-        common=common("claims", "errors", "files", "parameters", "rule", "statistics"),
     output:
         claims=report(
             f"{RESULTS}/claims.tsv",
@@ -370,5 +346,6 @@ rule check_claims:
         runtime="5m",
     params:
         names=list(CLAIM_TABLES),
+        helpers=helpers("check_claims"),
     script:
         "../scripts/check_claims.py"

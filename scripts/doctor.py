@@ -117,22 +117,30 @@ def study_files(config, pins):
     }
 
 
-def results_bytes(config):
-    """Return about how many bytes a study's results have at their fullest.
+def results_bytes(config, files, at_once):
+    """Return about how many bytes all jobs of a study write into its results (see `common.disk`).
 
-    In units of one float32 model: every epoch of every run, the checkpoint in two forms, and the state of its
-    pretraining (weights and two averages), a new one beside the old.
+    Args:
+        config: the study's settings.
+        files: what `study_files` returns.
+        at_once: jobs that run at the same time.
     """
-    from common.parameters import PUBLISHED_SIZE, count
+    from common.disk import disk_need
 
-    checkpoint, sentiment = config["checkpoint"], config["sentiment"]
-    shape = {key: checkpoint["architecture"][key] for key in ("width", "ffn_width", "layers", "max_positions")}
-    # A fetched checkpoint brings its dictionary: the course's, as far as is known before.
-    made = checkpoint["source"] == "pretrain"
-    vocab_size = checkpoint["sentencepiece"]["vocab_size"] if made else PUBLISHED_SIZE["vocab_size"]
-    model = 4 * count({"vocab_size": vocab_size, **shape}, "classifier_fairseq")
-    runs = len(sentiment["arms"]) * len(sentiment["seeds"])
-    return model * (runs * sentiment["finetuning"]["epochs"] + 2 + (6 if made else 0))
+    made = config["checkpoint"]["source"] == "pretrain"
+    planned = {
+        "build_corpus": made,
+        "pretrain": made,
+        "extract_checkpoint": not made,
+        "convert_checkpoint": True,
+        "build_qa_base_model": config["qa"]["enabled"],
+    }
+    jobs = collections.Counter(rule for rule, wanted in planned.items() if wanted)
+    for arm in config["sentiment"]["arms"]:
+        jobs[f"finetune_{arm['framework']}"] += len(config["sentiment"]["seeds"])
+    known = [files.get(url, (None, None))[1] for url in config["checkpoint"]["corpus"]["files"]]
+    corpus = sum(count or 0 for count in known)
+    return sum(disk_need(jobs, config, downloads=0, corpus=corpus, at_once=at_once).values())
 
 
 def read_study(root, study=None, mirror=None):
@@ -308,7 +316,7 @@ def check_disk(case):
     results = os.path.join("results", case.config["study"])
     absent = [known for url, known in case.files.items() if not os.path.exists(f"resources/{mirror_path(url)}")]
     unknown = sum(count is None for _, count in absent)
-    need = max(0, results_bytes(case.config) - bytes_of(files_below(results)))
+    need = max(0, results_bytes(case.config, case.files, os.cpu_count() or 1) - bytes_of(files_below(results)))
     # A download lies in resources/ and, unpacked or copied, in the results.
     need += 2 * sum(count or 0 for _, count in absent)
     free = shutil.disk_usage(existing(results)).free
@@ -540,7 +548,7 @@ def check_leftovers(case):
     parts = [path for path in files_below(results) if re.search(r"/\.(part|run)-", path)]
     if parts:
         found = f"{len(parts)} temporary files of killed jobs ({size(bytes_of(parts))}), such as {min(parts)}"
-        yield warn("leftovers", found, "while nothing runs, they can be removed")
+        yield warn("leftovers", found, "run again: it removes them first; or remove them while nothing runs")
     else:
         yield ok("leftovers", "no temporary files of killed jobs")
 

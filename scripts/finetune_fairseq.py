@@ -8,7 +8,7 @@ import common.batching
 import common.dropout
 import common.fairseq_state
 import common.training
-from common.batching import count_updates
+from common.batching import STEP, count_updates
 from common.checkpoints import allow_fairseq_classes, load_fairseq_checkpoint
 from common.errors import StudyError
 from common.fairseq_commands import architecture_flags, import_fairseq, train
@@ -163,7 +163,7 @@ def live_protocol(task, settings, records, precision, drawn):
         "clip_norm": settings["clip_norm"],
         "batch_size": settings["batch_size"],
         "batching": task.cfg.batching,
-        "padding": "to the batch's longest",
+        "padding": f"to the batch's longest, in steps of {STEP}",
         "truncation": f"first {task.cfg.max_positions - 2} pieces between <s> and </s>",
         "dropout": sorted({args.dropout} | dropouts - {head.dropout.p}),
         "attention_dropout": args.attention_dropout,

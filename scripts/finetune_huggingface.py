@@ -1,6 +1,7 @@
 """Fine-tune on labelled reviews with Hugging Face's Trainer: one run of one (init, seed)."""
 
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ import common.batching
 import common.dropout
 import common.scoring
 import common.training
-from common.batching import count_updates, epoch_batches
+from common.batching import STEP, count_updates, epoch_batches, padded_length
 from common.dropout import cheap_dropout
 from common.errors import StudyError
 from common.files import atomic_path, sha256, write_json, write_text, write_tsv
@@ -81,10 +82,10 @@ class PlannedLoader(DataLoader):
         self.batch_sampler.set_epoch(epoch)
 
 
-def collate(examples):
-    """Turn (ids, label) pairs into a padded batch."""
+def collate(examples, limit):
+    """Turn (ids, label) pairs into a padded batch; `limit`: see `common.batching.padded_length`."""
     sequences, labels = zip(*examples, strict=True)
-    return pad_batch(sequences, labels)
+    return pad_batch(sequences, labels, padded_length(max(map(len, sequences)), limit))
 
 
 class StudyTrainer(Trainer):
@@ -113,7 +114,8 @@ class StudyTrainer(Trainer):
         plan = PlannedBatches(
             self.train_dataset.lengths, self.settings["batch_size"], self.args.data_seed, self.settings["batching"]
         )
-        return PlannedLoader(self.train_dataset, batch_sampler=plan, collate_fn=collate)
+        pad = functools.partial(collate, limit=max(self.train_dataset.lengths))
+        return PlannedLoader(self.train_dataset, batch_sampler=plan, collate_fn=pad)
 
     def create_optimizer(self, model=None):
         """Return fused AdamW with decay on every tensor (the Trainer's own spares biases and LayerNorms)."""
@@ -394,7 +396,7 @@ def live_protocol(trainer, drawn):
         "clip_norm": trainer.args.max_grad_norm,
         "batch_size": plan.batch_size,
         "batching": plan.rule,
-        "padding": "to the batch's longest",
+        "padding": f"to the batch's longest, in steps of {STEP}",
         "truncation": f"first {longest - 2} pieces between <s> and </s>",
         "dropout": sorted(states),
         "attention_dropout": max(attention),

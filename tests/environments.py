@@ -12,6 +12,8 @@ import sys
 import yaml
 from packaging.utils import canonicalize_name
 
+from common.modules import helper_modules
+
 ROOT = pathlib.Path(__file__).parents[1]
 SCRIPTS = ROOT / "scripts"
 ENVIRONMENTS = sorted(path.stem for path in (ROOT / "envs").glob("*.yaml"))
@@ -60,30 +62,22 @@ def rules():
     return found
 
 
-def imported(path, seen=None):
-    """Top-level third-party modules that a script imports anywhere, its own helper modules followed."""
-    seen = set() if seen is None else seen
-    if path in seen:
-        return set()
-    seen.add(path)
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports(path):
+    """Names of all modules that a Python file imports anywhere, as it writes them."""
+    names = set()
+    for node in ast.walk(ast.parse(pathlib.Path(path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            place = SCRIPTS.joinpath(*name.split("."))
-            own = [p for p in (place.with_suffix(".py"), *sorted(place.glob("*.py"))) if p.is_file()]
-            if (SCRIPTS / name.split(".")[0]).exists() or own:
-                # `common` itself holds nothing; a plug-in package is loaded whole.
-                for module in own if name != "common" else []:
-                    found |= imported(module, seen)
-            elif name.split(".")[0] not in sys.stdlib_module_names:
-                found.add(name.split(".")[0])
-    return found
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def imported(path):
+    """Top-level third-party modules that a script imports anywhere, its own helper modules followed."""
+    names = set().union(*map(imports, [str(path), *helper_modules(str(path))]))
+    found = {name.split(".")[0] for name in names} - sys.stdlib_module_names
+    return {name for name in found if not (SCRIPTS / name).exists() and not (SCRIPTS / f"{name}.py").exists()}
 
 
 def jobs():

@@ -5,6 +5,9 @@ import numpy as np
 RULES = ("length_grouped", "random")
 # Batches sorted together before they are cut: large enough to spare padding, small enough to stay random.
 GROUP = 50
+# Lengths that a training batch is padded to: oneDNN makes code for each shape that it meets and keeps it, so that a run
+# over batches of every length would grow by a gigabyte and slow down.
+STEP = 16
 
 
 def epoch_batches(lengths, batch_size, seed, epoch, rule="length_grouped"):
@@ -43,6 +46,16 @@ def epoch_batches(lengths, batch_size, seed, epoch, rule="length_grouped"):
         group = group[np.argsort(-lengths[group], kind="stable")]
         batches += [group[i : i + batch_size].tolist() for i in range(0, len(group), batch_size)]
     return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def padded_length(longest, limit):
+    """Return the length that a training batch is padded to: the next multiple of `STEP`.
+
+    Args:
+        longest: tokens of the batch's longest example.
+        limit: tokens of the longest example of all; no batch is made longer.
+    """
+    return min(-(-longest // STEP) * STEP, limit)
 
 
 def count_updates(n_examples, batch_size, epochs):

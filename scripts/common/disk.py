@@ -4,7 +4,7 @@ import os
 import shutil
 
 from common.errors import StudyError
-from common.parameters import count
+from common.parameters import PUBLISHED_SIZE, count
 
 FLOAT = 4
 # Adam keeps two moments of every weight: a saved state is three times the weights.
@@ -40,8 +40,10 @@ def disk_need(jobs, config, downloads, corpus, at_once):
         dict[str, int]: bytes, the largest first.
     """
     checkpoint, sentiment, qa = config["checkpoint"], config["sentiment"], config["qa"]
+    # A fetched checkpoint brings its dictionary: the course's, as far as is known before.
+    made = checkpoint["source"] == "pretrain"
     size = {
-        "vocab_size": checkpoint["sentencepiece"]["vocab_size"],
+        "vocab_size": checkpoint["sentencepiece"]["vocab_size"] if made else PUBLISHED_SIZE["vocab_size"],
         **{key: checkpoint["architecture"][key] for key in ("width", "ffn_width", "layers", "max_positions")},
     }
     # fairseq's whole model has the language model's head, too.

@@ -4,7 +4,7 @@ import torch
 
 from common.batching import length_sorted_batches
 from common.errors import StudyError
-from common.fairseq_commands import PLUGIN, import_fairseq
+from common.fairseq_commands import import_fairseq
 
 HEAD = "sentence_classification_head"
 
@@ -19,15 +19,15 @@ def load_task_and_model(checkpoint, data):
     Raises:
         StudyError: the file is missing or cannot be read.
     """
-    import argparse
     import os
 
     import_fairseq()
-    from fairseq import checkpoint_utils, utils
+    from fairseq import checkpoint_utils
+
+    import fairseq_plugin  # noqa: F401 - the architecture and the tasks that checkpoints name
 
     if not os.path.isfile(checkpoint):
         raise StudyError(f"{checkpoint} is missing: train the run again")
-    utils.import_user_module(argparse.Namespace(user_dir=PLUGIN))
     models, _, task = checkpoint_utils.load_model_ensemble_and_task([checkpoint], arg_overrides={"data": data})
     return task, models[0].eval().float()
 

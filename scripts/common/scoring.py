@@ -13,19 +13,20 @@ from common.training import choose_device
 PAD = 1
 
 
-def pad_batch(sequences, labels=None):
-    """Return a batch padded to its longest sequence.
+def pad_batch(sequences, labels=None, length=None):
+    """Return a padded batch.
 
     Args:
         sequences: list of B integer arrays.
         labels: B labels, or None.
+        length: T, tokens to pad to; None: those of the longest sequence.
 
     Returns:
         dict: input_ids, attention_mask: int64 (B, T); labels: int64 (B,) when given.
     """
-    longest = max(len(sequence) for sequence in sequences)
-    ids = np.full((len(sequences), longest), PAD, dtype=np.int64)
-    mask = np.zeros((len(sequences), longest), dtype=np.int64)
+    length = length or max(len(sequence) for sequence in sequences)
+    ids = np.full((len(sequences), length), PAD, dtype=np.int64)
+    mask = np.zeros((len(sequences), length), dtype=np.int64)
     for row, sequence in enumerate(sequences):
         ids[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1

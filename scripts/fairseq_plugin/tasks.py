@@ -16,7 +16,7 @@ from fairseq.tasks import register_task
 from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
 from fairseq.tasks.sentence_prediction import SentencePredictionConfig, SentencePredictionTask
 
-from common.batching import count_updates, epoch_batches
+from common.batching import count_updates, epoch_batches, padded_length
 from common.dropout import cheap_dropout
 from common.fairseq_state import resumable
 
@@ -218,9 +218,18 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
         def plan(_, epoch):
             return epoch_batches(lengths, max_sentences, self.cfg.data_seed, epoch, self.cfg.batching)
 
+        pad = self.dictionary.pad()
+
+        def collate(examples):
+            batch = dataset.collater(examples)
+            tokens = batch["net_input"]["src_tokens"]
+            missing = padded_length(tokens.shape[1], max(lengths)) - tokens.shape[1]
+            batch["net_input"]["src_tokens"] = torch.nn.functional.pad(tokens, (0, missing), value=pad)
+            return batch
+
         return iterators.EpochBatchIterator(
             dataset=dataset,
-            collate_fn=dataset.collater,
+            collate_fn=collate,
             batch_sampler=plan,
             seed=seed,
             num_shards=kwargs.get("num_shards", 1),

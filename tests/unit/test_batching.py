@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.batching import GROUP, count_updates, epoch_batches, length_sorted_batches
+from common.batching import GROUP, count_updates, epoch_batches, length_sorted_batches, padded_length
 
 LENGTHS = [3 + (7 * i) % 50 for i in range(1805)]
 
@@ -48,3 +48,10 @@ def test_an_unknown_rule_is_refused():
 
 def test_scoring_batches_go_from_longest_to_shortest():
     assert length_sorted_batches([1, 5, 3, 5], 3) == [[1, 3, 2], [0]]
+
+
+@pytest.mark.parametrize(
+    ("longest", "limit", "length"), [(1, 256, 16), (16, 256, 16), (17, 256, 32), (250, 256, 256), (99, 100, 100)]
+)
+def test_padded_lengths_go_in_steps_and_never_beyond_the_longest_example(longest, limit, length):
+    assert padded_length(longest, limit) == length

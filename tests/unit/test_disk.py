@@ -41,6 +41,12 @@ def test_the_open_study_by_hand(default):
     assert list(need) == sorted(need, key=need.get, reverse=True)
 
 
+def test_a_fetched_checkpoint_has_the_published_size(default):
+    jobs = {"extract_checkpoint": 1, "convert_checkpoint": 1}
+    need = disk_need(jobs, settings(default, "lab"), downloads=0, corpus=0, at_once=2)
+    assert need["checkpoint"] == 2 * 4 * 23_388_418
+
+
 def test_nothing_is_counted_that_is_not_planned(default):
     assert disk_need({"build_report": 1}, default, 0, 0, at_once=2) == {"tables, figures and logs": REST}
 

@@ -23,6 +23,7 @@ import pytest
 import doctor
 import print_report
 import studies
+from common.disk import REST
 from common.download import mirror_path
 from servers import serve, unused_address
 
@@ -165,17 +166,21 @@ def test_the_files_of_a_study_are_those_that_the_workflow_retrieves(tmp_path, na
     assert planned == {f"resources/{mirror_path(url)}" for url in settings(study)["files"]}
 
 
-def test_results_bytes_by_hand(tmp_path):
-    # V 400, D 32, F 32, L 1, P 64. Embeddings 400 * 32, positions 66 * 32, layer 4 * 32^2 + 2 * 32 * 32 = 6144,
-    # vectors 9 * 32 + 32 + 2 * 32 = 384, head 32^2 + 32 + 2 * 32 + 2 = 1122,
-    # language-model head 32^2 + 3 * 32 + 400 = 1520.
-    parameters = 12800 + 2112 + 6144 + 384 + 1122 + 1520
-    config = settings(studies.write_study(tmp_path / "study.yaml"))["config"]
-    # 3 arms, 1 seed, 2 epochs: 6 models; 2 forms of the checkpoint; two states of weights and two averages.
-    assert doctor.results_bytes(config) == 4 * parameters * (6 + 2 + 6)
-    # A fetched checkpoint has fairseq's published count, and no pretraining: 3 arms, 3 seeds, 5 epochs.
-    config = settings(ROOT / "studies" / "lab.yaml")["config"]
-    assert doctor.results_bytes(config) == 4 * 23_388_418 * (45 + 2)
+def test_results_bytes_are_those_that_a_run_counts():
+    """PROTOCOL's 23 388 418 parameters, 4 bytes each, Hugging Face's 23 093 250; two jobs at once."""
+    study = settings(ROOT / "studies" / "lab.yaml")
+    # It draws curves on test: five epochs and the selected one of each run. Two forms of the checkpoint, an old and a
+    # new state (weights and two moments) of two runs.
+    models = (6 * 6 + 2) * 23_388_418 + 3 * 6 * 23_093_250
+    states = 2 * 2 * 3 * 23_388_418
+    assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + REST
+    # The open study's corpus lies there as text and binarized; pretraining's three states are fewer than those four.
+    study = settings(ROOT / "studies" / "open.yaml")
+    novels = sum(study["files"][url][1] for url in study["config"]["checkpoint"]["corpus"]["files"])
+    study["config"]["qa"]["enabled"] = False
+    # Here the selected epochs stay, six and three, and five of each of the two at work.
+    models = (6 + 2 * 5 + 2) * 23_388_418 + (3 + 2 * 5) * 23_093_250
+    assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + int(1.5 * novels) + REST
 
 
 # --- what the environment is built with -----------------------------------------------------------------------------
@@ -288,11 +293,11 @@ def test_disk(here, tmp_path, monkeypatch):
     usage = collections.namedtuple("usage", "free")
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: usage(free["bytes"]))
     study = case(**settings(studies.write_study(tmp_path / "study.yaml")))
-    need = doctor.results_bytes(study.config)
+    need, size = doctor.results_bytes(study.config, study.files, os.cpu_count()), doctor.size
     free["bytes"] = need
-    told(one(doctor.check_disk(study)), "ok", "1.3 MB free at results/tiny, about 1.3 MB needed")
+    told(one(doctor.check_disk(study)), "ok", f"{size(need)} free at results/tiny, about {size(need)} needed")
     free["bytes"] = need - 1
-    told(one(doctor.check_disk(study)), "FAIL", "1.3 MB needed", "free some")
+    told(one(doctor.check_disk(study)), "FAIL", f"about {size(need)} needed", "free some")
     # What is written already needs no further space.
     os.makedirs("results/tiny/data")
     pathlib.Path("results/tiny/data/x").write_bytes(b"x")
@@ -300,7 +305,7 @@ def test_disk(here, tmp_path, monkeypatch):
     # A download counts twice until it is there; one of unknown size is told.
     files = {"https://host.org/a": (None, 500_000), "https://host.org/b": (None, None)}
     lacking = one(doctor.check_disk(study._replace(files=files)))
-    told(lacking, "FAIL", "about 2.3 MB needed and 1 downloads of unknown size")
+    told(lacking, "FAIL", f"about {size(need + 10**6)} needed and 1 downloads of unknown size")
     for name in "ab":
         os.makedirs("resources/host.org", exist_ok=True)
         pathlib.Path("resources/host.org", name).touch()
