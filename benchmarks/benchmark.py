@@ -28,6 +28,8 @@ MODES = {
     "epoch": {"n_train": 1800, "n_test": None, "epochs": 1, "rounds": 1, "table": False},
     "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
 }
+# What is measured; `--keep` takes some of an earlier call's.
+KINDS = ("plain", "alone", "together", "table")
 TABLE = {"fairseq-pretrained": 3, "fairseq-random": 3, "huggingface-pretrained": 3}
 
 
@@ -58,16 +60,11 @@ def seconds_an_update(folder):
     return statistics.median(steps), points[0]
 
 
-def measure_plain(study, framework, init, seed, threads, keep=False):
-    """Run one plain training with its validations and return its costs; `keep`: those of one already run, if any."""
-    kept = os.path.join(study.plain_folder(framework, init, seed), "cost.json")
-    if keep and os.path.exists(kept):
-        return read_json(kept)
+def measure_plain(study, framework, init, seed, threads):
+    """Run one plain training with its validations and return its costs."""
     out = study.fresh_folder(framework, init, seed)
     cost = timed(study.plain_command(framework, init, seed, out), os.path.join(out, "log"), threads)
-    cost = with_updates(cost, os.path.join(out, "tensorboard"))
-    write_json(kept, cost)
-    return cost
+    return with_updates(cost, os.path.join(out, "tensorboard"))
 
 
 def measure_workflow(study, runs, threads=None):
@@ -75,6 +72,29 @@ def measure_workflow(study, runs, threads=None):
     folders, targets = zip(*(study.forget(*run) for run in runs), strict=True)
     cost = timed(study.snakemake(*targets, threads=threads), os.path.join(study.plain, "workflow.log"))
     return with_updates(cost, os.path.join(folders[0], "tensorboard"))
+
+
+class Measured:
+    """What was measured, each part written down at once, so that a benchmark that was stopped can go on.
+
+    Attributes:
+        folder: where the parts lie.
+        keep: names of the kinds of parts that are taken from an earlier call, where it has them.
+    """
+
+    def __init__(self, folder, keep):
+        self.folder, self.keep = folder, keep
+
+    def take(self, kind, name, measure, *arguments):
+        """Return the costs of a part: kept ones, else what `measure(*arguments)` returns."""
+        path = os.path.join(self.folder, f"{kind}-{name}.json")
+        if kind in self.keep and os.path.exists(path):
+            print(f"{kind} {name}: kept", flush=True)
+            return read_json(path)
+        print(f"{kind} {name}", flush=True)
+        cost = measure(*arguments)
+        write_json(path, cost)
+        return cost
 
 
 def with_updates(cost, folder):
@@ -205,7 +225,7 @@ def main(arguments=None):
     parser.add_argument("--mode", choices=MODES, default="short")
     parser.add_argument("--mirror", help="folder that replaces the network")
     parser.add_argument("--rounds", type=int, help="rounds of plain, workflow, plain, ...; default: the mode's")
-    parser.add_argument("--keep-plain", action="store_true", help="use the plain runs that an earlier call finished")
+    parser.add_argument("--keep", nargs="*", choices=KINDS, default=[], help="parts to take from an earlier call")
     options = parser.parse_args(arguments)
     cut = MODES[options.mode]
     rounds = options.rounds or cut["rounds"]
@@ -219,17 +239,17 @@ def main(arguments=None):
     runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
     packed = {} if cut["table"] else {framework: [] for framework in FRAMEWORKS}
     at_once = min(cores, len(study.config["sentiment"]["seeds"]))
+    measured = Measured(study.plain, options.keep)
     for turn in range(1, rounds + 1):
         for framework in FRAMEWORKS:
-            print(f"round {turn} of {rounds}: {framework}, plain", flush=True)
-            plain = measure_plain(study, framework, "pretrained", turn, cores, options.keep_plain)
+            name, alone = f"{framework}-{turn}", [(framework, "pretrained", 1)]
+            plain = measured.take("plain", name, measure_plain, study, framework, "pretrained", turn, cores)
             runs[framework]["plain"].append(plain)
-            print(f"round {turn} of {rounds}: {framework}, workflow", flush=True)
-            runs[framework]["workflow"].append(measure_workflow(study, [(framework, "pretrained", 1)], threads=cores))
+            runs[framework]["workflow"].append(measured.take("alone", name, measure_workflow, study, alone, cores))
             if framework in packed:
-                print(f"round {turn} of {rounds}: {framework}, workflow, {at_once} at once", flush=True)
-                together = [(framework, "pretrained", seed) for seed in study.config["sentiment"]["seeds"][:at_once]]
-                packed[framework].append(measure_workflow(study, together)["seconds"] / at_once)
+                several = [(framework, "pretrained", seed) for seed in study.config["sentiment"]["seeds"][:at_once]]
+                cost = measured.take("together", name, measure_workflow, study, several)
+                packed[framework].append(cost["seconds"] / at_once)
     precision = "bfloat16" if has_fast_bfloat16() else "float32"
     peaks = {
         f"float32, {cores} threads": matrix_peak(cores, "float32"),
@@ -254,9 +274,8 @@ def main(arguments=None):
         "plain": sum(count[framework] * plain_run[framework] for framework in FRAMEWORKS),
     }
     if cut["table"]:
-        print("the table of nine runs, workflow", flush=True)
         everything = [(*arm.split("-"), seed) for arm, n in TABLE.items() for seed in range(1, n + 1)]
-        cost = measure_workflow(study, everything)
+        cost = measured.take("table", "nine-runs", measure_workflow, study, everything)
         table |= {"workflow": cost["seconds"], "cpu_seconds": cost["cpu_seconds"], "peak_mb": cost["peak_mb"]}
     else:
         table["workflow"] = sum(count[framework] * pack[framework] for framework in FRAMEWORKS)
