@@ -9,7 +9,7 @@ import torch.nn.functional as F
 PYTORCH = {name: getattr(F, name) for name in ("dropout", "scaled_dot_product_attention")}
 
 
-def keep_mask(shape, p, device="cpu"):
+def keep_mask(shape, p):
     """Return a mask that drops elements independently with probability round(65536 p) / 65536.
 
     Four elements share a 64-bit number of PyTorch's own generator, 16 bits each, so a seed and the generator's saved
@@ -18,19 +18,18 @@ def keep_mask(shape, p, device="cpu"):
     Args:
         shape: of the mask.
         p: share to drop (0 to below 1).
-        device: of the mask.
 
     Returns:
-        bool tensor: True where an element stays.
+        bool tensor on the CPU: True where an element stays.
     """
     n = math.prod(shape)
-    bits = torch.empty((n + 3) // 4, dtype=torch.int64, device=device).random_(-(2**63), None)
+    bits = torch.empty((n + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     return bits.view(torch.int16)[:n].view(shape) >= round(65536 * p) - 32768
 
 
 def drop(x, p):
-    """Return `x` with dropped elements 0 and the others scaled by 1 / (1 - p), in the dtype of `x`."""
-    return x * keep_mask(x.shape, p, x.device).to(x.dtype).mul_(1 / (1 - p))
+    """Return `x`, on the CPU, with dropped elements 0 and the others scaled by 1 / (1 - p), in the dtype of `x`."""
+    return x * keep_mask(x.shape, p).to(x.dtype).mul_(1 / (1 - p))
 
 
 def attend(query, key, value, mask, p, scale=None):

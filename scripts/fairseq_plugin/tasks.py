@@ -218,12 +218,12 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
         def plan(_, epoch):
             return epoch_batches(lengths, max_sentences, self.cfg.data_seed, epoch, self.cfg.batching)
 
-        pad = self.dictionary.pad()
+        pad, limit = self.dictionary.pad(), max(lengths)
 
         def collate(examples):
             batch = dataset.collater(examples)
             tokens = batch["net_input"]["src_tokens"]
-            missing = padded_length(tokens.shape[1], max(lengths)) - tokens.shape[1]
+            missing = padded_length(tokens.shape[1], limit) - tokens.shape[1]
             batch["net_input"]["src_tokens"] = torch.nn.functional.pad(tokens, (0, missing), value=pad)
             return batch
 

@@ -8,7 +8,7 @@ from common.dropout import PYTORCH, attend, cheap_dropout, drop, keep_mask
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-def test_each_sixteenth_bits_drop_their_share(p):
+def test_every_quarter_of_a_draw_drops_its_share(p):
     torch.manual_seed(1)
     dropped = ~keep_mask((1000, 1000), p)
     # Five standard deviations of a binomial share, for all elements and for each quarter of a 64-bit draw.
@@ -100,7 +100,7 @@ def test_both_frameworks_models_call_it(framework, monkeypatch):
     """Embeddings, two sums a layer and attention: counted, so that a new version that goes around it is noticed."""
     shapes = []
     real = keep_mask
-    monkeypatch.setattr("common.dropout.keep_mask", lambda shape, p, device: shapes.append(shape) or real(shape, p))
+    monkeypatch.setattr("common.dropout.keep_mask", lambda shape, p: shapes.append(shape) or real(shape, p))
     tokens = torch.randint(4, 50, (2, 7))
     if framework == "huggingface":
         from transformers import RobertaConfig, RobertaModel

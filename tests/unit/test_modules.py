@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -45,6 +46,17 @@ def test_no_import_is_overlooked(path):
 def test_every_module_found_is_a_file_and_never_the_script(job):
     assert f"{job}.py" not in names(job)
     assert all((pathlib.Path(SCRIPTS) / name).is_file() for name in names(job))
+
+
+@pytest.mark.parametrize("path", sorted((environments.ROOT / "rules").glob("*.smk")), ids=lambda path: path.stem)
+def test_each_rule_follows_the_helpers_of_its_own_script(path):
+    """A rule made from another (`use rule`) has that one's script."""
+    scripts = {rule: script for rule, (script, _) in environments.rules().items()}
+    text = path.read_text(encoding="utf-8")
+    parts = re.split(r"^[ \t]*(?:use )?rule (\w+)(?: as \w+ with)?:", text, flags=re.MULTILINE)
+    for rule, body in zip(parts[1::2], parts[2::2], strict=True):
+        wanted = [scripts[rule]] if rule in scripts else []
+        assert re.findall(r"helpers=helpers\(\"(\w+)\"\)", body) == wanted, rule
 
 
 @pytest.fixture
