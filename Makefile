@@ -170,7 +170,7 @@ doctor: ## tell whether this machine can run a study, and what to do where not; 
 	exit 1
 
 test: lint ## install if need be, check the form of the code, run the tests
-	@pytest $(TESTS)
+	@pytest -n 2 --dist loadfile $(TESTS)
 
 fuzz: $(TEST_STAMP) ## random input for every reader of files from elsewhere: [MINUTES=10]
 	@python tests/fuzz.py "$(or $(MINUTES),10)"

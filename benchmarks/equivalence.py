@@ -2,9 +2,11 @@
 
 Both sides train the same small model on the real reviews with many seeds: the plain side stock `fairseq-train` and the
 padded `run_glue` recipe in float32 with batches at random, the workflow length-grouped batches, fused AdamW and
-bfloat16. Their mean test accuracies count as equal where two one-sided Welch tests (TOST) reject, at 5 %, that they
-differ by the margin or more. The margin was set before the first run: 1.5 points, less than the 1.75 that 2 000 test
-reviews leave open at 80 % (95 %).
+bfloat16; hyperparameters, classification head and decay are the same. Their mean test accuracies count as equal where
+two one-sided Welch tests (TOST) reject, at 5 %, that they differ by the margin or more. The margin was set before the
+first run: 1.5 points, less than the 1.75 that 2 000 test reviews leave open at 80 % (95 %). A pilot of twelve other
+seeds (1 to 12), whose standard deviations were 1.1 to 1.6 points, set the number of seeds: thirty show sides equal that
+differ by half a point, nine times in ten.
 """
 
 import argparse
@@ -148,10 +150,11 @@ def markdown(record):
 def main(arguments=None):
     """Run both sides and write `results/equivalence/equivalence.{json,md,tsv,svg}`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=12, help="seeds a side and framework")
+    parser.add_argument("--seeds", type=int, default=30, help="seeds a side and framework")
+    parser.add_argument("--first-seed", type=int, default=101)
     parser.add_argument("--mirror", help="folder that replaces the network")
     options = parser.parse_args(arguments)
-    seeds = range(1, options.seeds + 1)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     path = os.path.join(ROOT, "benchmarks", "equivalence.yaml")
     study = Study(path, "equivalence", {"sentiment": {"seeds": list(seeds)}}, options.mirror)
     print("preparing", flush=True)

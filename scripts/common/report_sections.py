@@ -24,7 +24,7 @@ SHOWN_ANSWERS = 12
 
 def interval(low, high):
     """Return a cell with an interval of fractions in percent; a dash where there is none."""
-    return cell(f"{percent(low)}–{percent(high)}" if low else "", sort=low)
+    return cell(f"{percent(low)} to {percent(high)}" if low else "", sort=low)
 
 
 def statistics(study):
