@@ -122,6 +122,8 @@ class Study:
             "--adam-betas": str(tuple(settings["betas"])),
             "--adam-eps": settings["eps"],
             "--weight-decay": settings["weight_decay"],
+            "--dropout": settings["dropout"],
+            "--attention-dropout": settings["dropout"],
             "--lr-scheduler": "polynomial_decay",
             "--lr": settings["lr"],
             "--total-num-update": updates,
@@ -153,6 +155,7 @@ class Study:
             "--lr": settings["lr"],
             "--warmup-updates": self.updates()[1],
             "--weight-decay": settings["weight_decay"],
+            "--dropout": settings["dropout"],
             "--max-length": self.config["checkpoint"]["architecture"]["max_positions"],
             "--seed": seed,
         }

@@ -62,13 +62,20 @@ def main(arguments=None):
     parser.add_argument("--warmup-updates", type=int, default=0)
     parser.add_argument("--betas", type=float, nargs=2, default=[0.9, 0.999])
     parser.add_argument("--weight-decay", type=float, default=0.0)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--max-length", type=int, default=256)
     parser.add_argument("--eval-batch-size", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
 
     set_seed(options.seed)
-    settings = {"num_labels": 2, "classifier_dropout": 0.0}
+    # Said here: the config of a checkpoint that was pretrained without dropout has 0.
+    settings = {
+        "num_labels": 2,
+        "hidden_dropout_prob": options.dropout,
+        "attention_probs_dropout_prob": options.dropout,
+        "classifier_dropout": 0.0,
+    }
     if options.random:
         model = RobertaForSequenceClassification(RobertaConfig.from_pretrained(options.checkpoint, **settings))
     else:

@@ -8,6 +8,8 @@ from tensorboardX import SummaryWriter
 
 import benchmark
 import equivalence
+import plain_commands
+import studies
 
 
 def test_an_update_is_the_median_interval_between_logged_points(tmp_path):
@@ -38,6 +40,29 @@ def test_summary_is_of_medians_and_shows_every_round():
     found = benchmark.summary(costs(10, 20, 12), costs(3, 3, 3))["seconds"]
     assert (found["plain"], found["workflow"], found["ratio"]) == (12, 3, 0.25)
     assert found["ratio_range"] == [0.15, 0.3]
+
+
+def test_the_plain_commands_train_with_the_studys_hyperparameters():
+    # Values that no framework has by itself, so that a default cannot pass for them.
+    chosen = {"lr": 0.123, "weight_decay": 0.321, "dropout": 0.27, "batch_size": 7, "epochs": 9}
+    study = plain_commands.Study.__new__(plain_commands.Study)
+    study.results, study.plain = "results", "plain"
+    study.config = {
+        "data": {"n_train": 70},
+        "checkpoint": {
+            "architecture": {"layers": 1, "width": 8, "ffn_width": 8, "heads": 2, "max_positions": 16},
+        },
+        "sentiment": {"finetuning": {**studies.FINETUNING, **chosen, "betas": [0.8, 0.7], "eps": 1e-8}},
+    }
+    names = {
+        "fairseq": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--max-epoch"),
+        "huggingface": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--epochs"),
+    }
+    for framework, flags in names.items():
+        words = study.plain_command(framework, "pretrained", 1, "out")
+        found = [float(words[words.index(flag) + 1]) for flag in flags]
+        assert found == list(chosen.values())
+        assert "0.8, 0.7" in " ".join(words) or "0.8 0.7" in " ".join(words)
 
 
 def test_plain_fairseq_is_read_from_its_log(tmp_path):
