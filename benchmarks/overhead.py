@@ -6,6 +6,7 @@ column is the ratio to Snakemake saying its version, which is what starting Snak
 """
 
 import argparse
+import functools
 import os
 import subprocess
 import sys
@@ -50,24 +51,27 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--long", action="store_true", help="also plan 10 000 seeds")
     options = parser.parse_args(arguments)
-    start = seconds([SNAKEMAKE, "--version"])
-    rows = [("snakemake --version", start)]
-    rows += [(f"plan {n} seeds", plan(n)) for n in (3, 100, 1000, *([10_000] if options.long else []))]
+    parts = [("snakemake --version", lambda: seconds([SNAKEMAKE, "--version"]))]
     if os.path.exists(os.path.join(ROOT, "results", "embedded", "report.html")):
-        rows.append(("run with nothing to do", seconds([SNAKEMAKE, "--cores", "2"])))
-        rows.append(
-            ("make regenerate", seconds(["make", "regenerate", f"VENV={os.path.dirname(os.path.dirname(SNAKEMAKE))}"]))
-        )
+        # ARGS, given to the `make` that runs this, would reach this one too.
+        regenerate = ["make", "regenerate", f"VENV={os.path.dirname(os.path.dirname(SNAKEMAKE))}", "ARGS="]
+        parts += [
+            ("run with nothing to do", lambda: seconds([SNAKEMAKE, "--cores", "2"])),
+            ("make regenerate", lambda: seconds(regenerate)),
+        ]
     else:
         print(
             "overhead: no results/embedded/report.html: `make report` first, to time a run with nothing to do",
             file=sys.stderr,
         )
-    rows = [{"what": what, "seconds": value, "ratio": value / start} for what, value in rows]
-    os.makedirs(os.path.join(ROOT, "results"), exist_ok=True)
+    sizes = (3, 100, 1000, *([10_000] if options.long else []))
+    parts += [(f"plan {n} seeds", functools.partial(plan, n)) for n in sizes]
+    rows = []
+    for what, measure in parts:
+        rows.append({"what": what, "seconds": measure()})
+        rows[-1]["ratio"] = rows[-1]["seconds"] / rows[0]["seconds"]
+        print(f"{what:<26} {rows[-1]['seconds']:8.1f} s   {rows[-1]['ratio']:6.1f} x", flush=True)
     write_tsv(os.path.join(ROOT, "results", "overhead.tsv"), rows, COLUMNS)
-    for row in rows:
-        print(f"{row['what']:<26} {row['seconds']:8.1f} s   {row['ratio']:6.1f} x")
     print(f"{machine()['cores']} cores of {machine()['cpu']}")
 
 

@@ -178,8 +178,8 @@ def test_results_bytes_are_those_that_a_run_counts():
     study = settings(ROOT / "studies" / "open.yaml")
     novels = sum(study["files"][url][1] for url in study["config"]["checkpoint"]["corpus"]["files"])
     study["config"]["qa"]["enabled"] = False
-    # Here the selected epochs stay, six and three, and five of each of the two at work.
-    models = (6 + 2 * 5 + 2) * 23_388_418 + (3 + 2 * 5) * 23_093_250
+    # Here the selected epochs stay, of ten runs in each framework, and five of each of the two at work.
+    models = (10 + 2 * 5 + 2) * 23_388_418 + (10 + 2 * 5) * 23_093_250
     assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + int(1.5 * novels) + REST
 
 
