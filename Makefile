@@ -124,11 +124,20 @@ clean-report: ## remove a study's report, figures and tables; the records of its
 regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, and compare the bytes: [STUDY=FILE]
 	@cd "results/$(STUDY_NAME)"
 	before=$$(find $(PAGE_FILES) -type f -exec sha256sum {} + 2> /dev/null || true)
+	kept=$$(mktemp)
+	trap 'rm -f "$$kept"' EXIT
+	find $(PAGE_FILES) -type f -print0 2> /dev/null | tar --create --null --files-from=- --file="$$kept" || true
 	rm -rf $(PAGE_FILES)
 	cd "$(CURDIR)"
 	# Of the rules that make files only these are used (and any that they name as rules.NAME), so nothing can be trained.
-	snakemake "results/$(STUDY_NAME)/report_numbers.tsv" --cores $(CORES) $(OF_STUDY) --allowed-rules $(PAGE_RULES) $(ARGS)
+	snakemake "results/$(STUDY_NAME)/report_numbers.tsv" --cores $(CORES) $(OF_STUDY) --allowed-rules $(PAGE_RULES) $(ARGS) || failed=$$?
 	cd "results/$(STUDY_NAME)"
+	if [ -n "$${failed:-}" ]; then
+		rm -rf $(PAGE_FILES)
+		tar --extract --file="$$kept"
+		echo "regenerate: Snakemake ended with $$failed; the files of before are back" >&2
+		exit 1
+	fi
 	if [ -z "$$before" ]; then
 		echo "Made again; there was nothing before to compare with: $$PWD/report.html"
 	else

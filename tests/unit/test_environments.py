@@ -293,3 +293,16 @@ def test_set_up_names_what_is_missing(make):
     assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stderr
     study = make("study", "STUDY=studies/absent.yaml")
     assert study.returncode == 2 and "give a study's file" in study.stderr
+
+
+def test_a_report_that_cannot_be_made_again_is_not_lost(make):
+    page = make.project / "results" / "embedded" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("as it was")
+    (page.parent / "statistics").mkdir()
+    (page.parent / "statistics" / "pairs.tsv").write_text("and what it rests on")
+    (make.project / "config.yaml").write_text("study: embedded\n")
+    done = make("regenerate")
+    assert done.returncode != 0 and "the files of before are back" in done.stderr
+    assert page.read_text() == "as it was"
+    assert (page.parent / "statistics" / "pairs.tsv").read_text() == "and what it rests on"
