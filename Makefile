@@ -126,7 +126,7 @@ regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, 
 	before=$$(find $(PAGE_FILES) -type f -exec sha256sum {} + 2> /dev/null || true)
 	kept=$$(mktemp)
 	trap 'rm -f "$$kept"' EXIT
-	find $(PAGE_FILES) -type f -print0 2> /dev/null | tar --create --null --files-from=- --file="$$kept" || true
+	{ find $(PAGE_FILES) -type f -print0 2> /dev/null || true; } | tar --create --null --files-from=- --file="$$kept"
 	rm -rf $(PAGE_FILES)
 	cd "$(CURDIR)"
 	# Of the rules that make files only these are used (and any that they name as rules.NAME), so nothing can be trained.

@@ -6,7 +6,6 @@ column is the ratio to Snakemake saying its version, which is what starting Snak
 """
 
 import argparse
-import functools
 import os
 import subprocess
 import sys
@@ -51,13 +50,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--long", action="store_true", help="also plan 10 000 seeds")
     options = parser.parse_args(arguments)
-    parts = [("snakemake --version", lambda: seconds([SNAKEMAKE, "--version"]))]
+    parts = [("snakemake --version", seconds, [SNAKEMAKE, "--version"])]
     if os.path.exists(os.path.join(ROOT, "results", "embedded", "report.html")):
         # ARGS, given to the `make` that runs this, would reach this one too.
         regenerate = ["make", "regenerate", f"VENV={os.path.dirname(os.path.dirname(SNAKEMAKE))}", "ARGS="]
         parts += [
-            ("run with nothing to do", lambda: seconds([SNAKEMAKE, "--cores", "2"])),
-            ("make regenerate", lambda: seconds(regenerate)),
+            ("run with nothing to do", seconds, [SNAKEMAKE, "--cores", "2"]),
+            ("make regenerate", seconds, regenerate),
         ]
     else:
         print(
@@ -65,10 +64,10 @@ def main(arguments=None):
             file=sys.stderr,
         )
     sizes = (3, 100, 1000, *([10_000] if options.long else []))
-    parts += [(f"plan {n} seeds", functools.partial(plan, n)) for n in sizes]
+    parts += [(f"plan {n} seeds", plan, n) for n in sizes]
     rows = []
-    for what, measure in parts:
-        rows.append({"what": what, "seconds": measure()})
+    for what, measure, argument in parts:
+        rows.append({"what": what, "seconds": measure(argument)})
         rows[-1]["ratio"] = rows[-1]["seconds"] / rows[0]["seconds"]
         print(f"{what:<26} {rows[-1]['seconds']:8.1f} s   {rows[-1]['ratio']:6.1f} x", flush=True)
     write_tsv(os.path.join(ROOT, "results", "overhead.tsv"), rows, COLUMNS)

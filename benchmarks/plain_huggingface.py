@@ -1,8 +1,8 @@
 """What a user would run instead: the sequence-classification recipe of Transformers' examples, every review padded.
 
 Stock `Trainer`, float32, AdamW of PyTorch, random order, padding to the model's longest input, the test reviews
-scored at the end. What it trains is what the workflow trains, so that only the way differs: decay on every tensor, no
-clipping, and a classification head drawn as fairseq's and without dropout; none of them takes other time.
+scored at the end. What it trains is what the workflow trains, so that only the way differs: the workflow's own fresh
+model, decay on every tensor, no clipping; none of them takes other time.
 
 Source: `run_glue.py` of the Transformers examples with `--pad_to_max_length`.
 """
@@ -13,10 +13,11 @@ import os
 
 import numpy as np
 from torch.utils.data import Dataset
-from transformers import RobertaConfig, RobertaForSequenceClassification, Trainer, TrainingArguments, set_seed
+from transformers import Trainer, TrainingArguments
 
 from common.scoring import PAD
 from common.token_ids import read_token_ids
+from finetune_huggingface import build_model
 
 
 class Padded(Dataset):
@@ -68,20 +69,12 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
 
-    set_seed(options.seed)
-    # Said here: the config of a checkpoint that was pretrained without dropout has 0.
-    settings = {
-        "num_labels": 2,
-        "hidden_dropout_prob": options.dropout,
-        "attention_probs_dropout_prob": options.dropout,
-        "classifier_dropout": 0.0,
-    }
-    if options.random:
-        model = RobertaForSequenceClassification(RobertaConfig.from_pretrained(options.checkpoint, **settings))
-    else:
-        model = RobertaForSequenceClassification.from_pretrained(options.checkpoint, **settings)
-    model.classifier.dense.reset_parameters()
-    model.classifier.out_proj.reset_parameters()
+    model = build_model(
+        options.checkpoint,
+        "random" if options.random else "pretrained",
+        options.seed,
+        {"dropout": options.dropout, "classifier_dropout": 0.0, "head_initialisation": "linear"},
+    )
     splits = {
         split: Padded(os.path.join(options.token_ids, f"{split}.npz"), options.max_length)
         for split in ("train", "valid", "test")

@@ -138,7 +138,7 @@ def test_accuracy(study):
                 arm_cell(study, *arm),
                 page.as_percent(row["mean"]),
                 page.as_percent(row["sd_ddof1"]),
-                cell(interval_text(low) if low["interval_low"] else "", sort=low["interval_low"]),
+                more.interval(low["interval_low"], low["interval_high"]),
                 cell(row["n_seeds"]),
                 *(page.as_percent(by_seed.get(seed, "")) for seed in seeds),
             ]
