@@ -194,6 +194,31 @@ if config["checkpoint"]["source"] == "fetch":
             "../scripts/extract_checkpoint.py"
 
 
+if config["checkpoint"]["source"] == "folder":
+
+    rule copy_checkpoint:
+        input:
+            checkpoint_of_folder(),
+        output:
+            f"{RESULTS}/checkpoint/model.pt",
+            f"{RESULTS}/checkpoint/dict.txt",
+            f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
+        log:
+            f"{LOGS}/copy_checkpoint.log",
+        benchmark:
+            f"{BENCHMARKS}/copy_checkpoint.tsv"
+        conda:
+            "../envs/data.yaml"
+        threads: 1
+        resources:
+            mem_mb=grow(500),
+            runtime=grow("15m"),
+        params:
+            helpers=helpers("copy_checkpoint"),
+        script:
+            "../scripts/copy_checkpoint.py"
+
+
 if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RETRIEVALS:
 
     rule retrieve_huggingface_checkpoint:

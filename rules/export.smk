@@ -29,7 +29,7 @@ rule export_model:
         runtime=grow("30m"),
     params:
         study=config["study"],
-        start={key: config["checkpoint"][key] for key in ("source", "fetch")},
+        start={key: config["checkpoint"][key] for key in ("source", "folder", "fetch")},
         batch_size=config["sentiment"]["evaluation"]["batch_size"],
         helpers=helpers("export_model"),
     script:

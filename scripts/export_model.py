@@ -194,7 +194,7 @@ def main(files, folder, framework, init, seed, study, start, batch_size, threads
         init: "pretrained" or "random".
         seed: of the run.
         study: name of the study.
-        start: `source` and `fetch` of the config section `checkpoint`.
+        start: `source`, `folder` and `fetch` of the config section `checkpoint`.
         batch_size: reviews scored at once.
         threads: CPU threads.
 

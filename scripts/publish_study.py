@@ -1,17 +1,22 @@
-"""Copy a finished study's tables and figures to docs/ and put its table into README.md.
+"""Copy a finished study's report, tables and figure to docs/ and put its table into README.md.
 
-Run by hand: `python scripts/publish_study.py results/open`. No reviews'
-text and no weights are copied.
+Run by hand: `python scripts/publish_study.py results/open`. Beside the copies stand the study against the published
+numbers (`compare_studies.py`) and what made it: command, machine, time, versions. No reviews' text and no weights.
 """
 
+import glob
 import os
 import shutil
 import sys
 
+import compare_studies
 from common.errors import StudyError
-from common.files import read_tsv, write_text
+from common.files import read_json, read_tsv, write_text
 
 FILES = (
+    "report.html",
+    "report_numbers.tsv",
+    "claims.tsv",
     "test_accuracy.tsv",
     "test_accuracy.md",
     "runs.tsv",
@@ -27,7 +32,51 @@ FILES = (
     "checkpoint/pretraining.tsv",
     "figures/arms.svg",
 )
+PUBLISHED = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "claims", "published_runs.tsv:published"
+)
 START, END = "<!-- open-study -->", "<!-- /open-study -->"
+
+
+def made(results):
+    """Return what made the study's runs, as Markdown: command, machine, time, versions, from the runs' own records.
+
+    Raises:
+        StudyError: there is no run, or one that does not say what machine it was trained on.
+    """
+    paths = sorted(glob.glob(os.path.join(results, "sentiment", "*", "*", "seed*", "run.json")))
+    records = [read_json(path) for path in paths]
+    unknown = [path for path, record in zip(paths, records, strict=True) if "machine" not in record]
+    if unknown or not records:
+        raise StudyError(f"{unknown[0] if unknown else results} does not say what made it: train its runs again")
+
+    def every(values):
+        return "; ".join(sorted({str(value) for value in values}))
+
+    def machine(record):
+        found = record["machine"]
+        return f"{found['cores']} cores of {found['cpu']}, {found['gpu'] or 'no GPU'}"
+
+    name = os.path.basename(os.path.normpath(results))
+    hours = sum(record["train_seconds"] for record in records) / 3600
+    versions = every(" ".join([package, version]) for r in records for package, version in r["versions"].items())
+    return "\n".join(
+        [
+            f"# The {name} study as published",
+            "",
+            f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` makes all of this; "
+            f"`python scripts/publish_study.py results/{name}` copied it here.",
+            "",
+            f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
+            f"- First started {min(r['started'] for r in records)}, last ended {max(r['ended'] for r in records)}.",
+            f"- Commit: {every(record['commit'] for record in records)}.",
+            f"- Precision {every(r['precision'] for r in records)}, threads {every(r['threads'] for r in records)}.",
+            f"- Versions: {versions}.",
+            "- [The report](report.html), [against the published numbers](comparison.html); the tables beside them are "
+            "those that both rest on.",
+            "",
+        ]
+    )
 
 
 def block(folder, link):
@@ -93,6 +142,8 @@ def main(results, folder, readme, link):
             raise StudyError(f"{source} is missing: finish the study first")
         os.makedirs(os.path.dirname(destination), exist_ok=True)
         shutil.copyfile(source, destination)
+    compare_studies.main(results, PUBLISHED, os.path.join(folder, "comparison.html"))
+    write_text(os.path.join(folder, "README.md"), made(results))
     with open(readme, encoding="utf-8") as handle:
         text = handle.read()
     write_text(readme, with_block(text, block(folder, link)))

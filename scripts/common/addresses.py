@@ -133,7 +133,7 @@ def needed_retrievals(config, pins):
     needed = set(source_addresses(config["data"]))
     if checkpoint["source"] == "pretrain":
         needed.update(checkpoint["corpus"]["files"])
-    else:
+    elif checkpoint["source"] == "fetch":
         needed.update(entry["url"] for entry in checkpoint["fetch"].values() if entry)
     if config["qa"]["enabled"]:
         needed.update(url for urls in qa_addresses(config["qa"]).values() for url in urls)

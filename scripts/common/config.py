@@ -87,6 +87,8 @@ def _check_checkpoint(checkpoint):
             yield "checkpoint.source is fetch, so checkpoint.fetch.fairseq.url must be an address and not null"
         if fetched["huggingface"] is not None and fetched["huggingface"]["url"] is None:
             yield "checkpoint.fetch.huggingface.url must be an address; or set checkpoint.fetch.huggingface to null"
+    if checkpoint["source"] == "folder" and checkpoint["folder"] is None:
+        yield "checkpoint.source is folder, so checkpoint.folder must be a path and not null"
     architecture, pretraining, corpus = (checkpoint[key] for key in ("architecture", "pretraining", "corpus"))
     yield from _check_model("checkpoint", architecture, "checkpoint.pretraining", pretraining)
     made = checkpoint["source"] == "pretrain"

@@ -52,7 +52,7 @@ def disk_need(jobs, config, downloads, corpus, at_once):
     need["downloads"] = downloads
     if "build_corpus" in jobs:
         need["corpus"] = int(corpus * checkpoint["corpus"]["files_repeat"] * (1 + BINARIZED))
-    for rule in ("pretrain", "extract_checkpoint", "convert_checkpoint"):
+    for rule in ("pretrain", "extract_checkpoint", "copy_checkpoint", "convert_checkpoint"):
         if rule in jobs:
             need["checkpoint"] += FLOAT * weights["fairseq"]
     if "pretrain" in jobs:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import compare_logits
+import publish_study
 import studies
 from common.errors import StudyError
 from common.files import sha256
@@ -215,6 +216,41 @@ def test_the_report_is_one_page_that_says_synthetic(results, run_rows):
     assert page.count("data:image/svg+xml;base64,") >= 4
     # Self-contained: nothing is loaded from elsewhere.
     assert not re.search(r"""<(?:link|script|img|iframe)[^>]+(?:src|href)=(?!["']?(?:data:|#))""", page)
+
+
+def test_a_checkpoint_is_taken_from_a_folder(tiny_study, results):
+    names = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
+    mine, target = tiny_study / "mine", "results/again/checkpoint/model.pt"
+    changes = {"study": "again", "checkpoint": {"source": "folder", "folder": "mine"}}
+    study = studies.write_study(tiny_study / "again.yaml", changes)
+    missing = studies.snakemake(tiny_study, target, study=study)
+    assert missing.returncode != 0 and "checkpoint.folder: there is no mine/model.pt" in missing.output
+    mine.mkdir()
+    for name in names:
+        shutil.copyfile(results / "checkpoint" / name, mine / name)
+    assert studies.snakemake(tiny_study, target, study=study).returncode == 0
+    for name in names:
+        assert (tiny_study / "results" / "again" / "checkpoint" / name).read_bytes() == (mine / name).read_bytes()
+    shutil.rmtree(mine)
+    # As `make regenerate` does, when the folder has gone.
+    rest = "results/again/checkpoint/tokenizer"
+    again = studies.snakemake(tiny_study, rest, "--dry-run", "--allowed-rules", "convert_tokenizer", study=study)
+    assert again.returncode == 0 and studies.planned(again.output) == {"convert_tokenizer": 1}
+    shutil.rmtree(tiny_study / "results" / "again")
+
+
+def test_a_finished_study_is_published_with_what_made_it(results, tmp_path):
+    readme, folder = tmp_path / "README.md", tmp_path / "docs"
+    readme.write_text(f"before {publish_study.START} old {publish_study.END} after", encoding="utf-8")
+    publish_study.main(str(results), str(folder), str(readme), "docs")
+    for name in publish_study.FILES:
+        assert (folder / name).read_bytes() == (results / name).read_bytes()
+    assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in readme.read_text(encoding="utf-8")
+    assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")
+    made = (folder / "README.md").read_text(encoding="utf-8")
+    run = json_of(results / "sentiment" / "fairseq" / "random" / "seed1" / "run.json")
+    assert f"Runs: {len(ARMS)}" in made and run["machine"]["cpu"] in made and run["commit"] in made
+    assert all(f"{package} {version}" in made for package, version in run["versions"].items())
 
 
 def test_report_figures_and_tables_are_built_again_alike_without_training(tiny_study, results):

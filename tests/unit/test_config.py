@@ -165,6 +165,10 @@ FAULTS = {
         {"checkpoint.source": "fetch", "checkpoint.fetch.huggingface": {"url": None, "sha256": None}},
         ["checkpoint.fetch.huggingface.url must be an address"],
     ),
+    "a checkpoint's folder not given": (
+        {"checkpoint.source": "folder"},
+        ["checkpoint.source is folder", "checkpoint.folder must be a path"],
+    ),
     "width that the heads cannot share": (
         {"checkpoint.architecture.width": 130, "checkpoint.architecture.heads": 4},
         ["checkpoint.architecture.width is 130", "checkpoint.architecture.heads = 4"],

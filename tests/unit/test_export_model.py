@@ -219,6 +219,14 @@ def test_card_of_synthetic_data_one_seed_and_a_fetched_start(study):
     assert "ddof 1" not in text and "Student" not in text and "; one seed gives none" in text
 
 
+def test_card_of_a_start_from_a_folder(study):
+    framework, folder = study
+    start = START | {"source": "folder", "folder": "results/open/checkpoint"}
+    text = "\n".join(read_lines(os.path.join(export(framework, folder, start=start), "README.md")))
+    assert "the folder `results/open/checkpoint`" in text and "start.zip" not in text
+    assert "licence is its publisher's to tell" in text
+
+
 def rewrite_json(name, **changes):
     def change(folder):
         kept = {key: value for key, value in (read_json(folder / name) | changes).items() if value is not None}
