@@ -1,4 +1,4 @@
-"""Copy a finished study's report, tables and figure to docs/ and put its table into README.md.
+"""Copy a finished study's report and all that it links to, to docs/, and put its table into README.md.
 
 Run by hand: `python scripts/publish_study.py results/open`. Beside the copies stand the study against the published
 numbers (`compare_studies.py`) and what made it: command, machine, time, versions. No reviews' text and no weights.
@@ -6,29 +6,22 @@ numbers (`compare_studies.py`) and what made it: command, machine, time, version
 
 import glob
 import os
+import re
 import shutil
 import sys
 
 import compare_studies
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_text
+from common.files import atomic_path, read_json, read_tsv, write_text
 
+# What README rests on, and what neither page links to; the rest is what the report links to.
 FILES = (
     "report.html",
     "report_numbers.tsv",
-    "claims.tsv",
-    "test_accuracy.tsv",
-    "test_accuracy.md",
-    "runs.tsv",
     "history.tsv",
-    "statistics/arms.tsv",
+    "test_accuracy.md",
     "statistics/pairs.tsv",
-    "learned.tsv",
     "baselines.tsv",
-    "protocol_diff.tsv",
-    "weights.tsv",
-    "logit_parity.tsv",
-    "audit.tsv",
     "checkpoint/pretraining.tsv",
     "figures/arms.svg",
 )
@@ -36,6 +29,12 @@ PUBLISHED = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "claims", "published_runs.tsv:published"
 )
 START, END = "<!-- open-study -->", "<!-- /open-study -->"
+
+
+def links(path):
+    """Return the files beside a page that it links to, as relative paths."""
+    with open(path, encoding="utf-8") as handle:
+        return sorted(set(re.findall(r'href="([^"#:]+)(?:#[^"]*)?"', handle.read())))
 
 
 def made(results):
@@ -136,14 +135,18 @@ def main(results, folder, readme, link):
         readme: path of README.md.
         link: `folder` as README links to it.
     """
-    for name in FILES:
-        source, destination = os.path.join(results, name), os.path.join(folder, name)
-        if not os.path.exists(source):
-            raise StudyError(f"{source} is missing: finish the study first")
-        os.makedirs(os.path.dirname(destination), exist_ok=True)
-        shutil.copyfile(source, destination)
-    compare_studies.main(results, PUBLISHED, os.path.join(folder, "comparison.html"))
-    write_text(os.path.join(folder, "README.md"), made(results))
+    report = os.path.join(results, "report.html")
+    if not os.path.exists(report):
+        raise StudyError(f"{report} is missing: finish the study first")
+    with atomic_path(folder) as temporary:
+        for name in dict.fromkeys([*FILES, *links(report)]):
+            source, destination = os.path.join(results, name), os.path.join(temporary, name)
+            if not os.path.exists(source):
+                raise StudyError(f"{source} is missing: finish the study first")
+            os.makedirs(os.path.dirname(destination), exist_ok=True)
+            shutil.copyfile(source, destination)
+        compare_studies.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
+        write_text(os.path.join(temporary, "README.md"), made(results))
     with open(readme, encoding="utf-8") as handle:
         text = handle.read()
     write_text(readme, with_block(text, block(folder, link)))

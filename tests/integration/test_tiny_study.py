@@ -243,7 +243,7 @@ def test_a_finished_study_is_published_with_what_made_it(results, tmp_path):
     readme, folder = tmp_path / "README.md", tmp_path / "docs"
     readme.write_text(f"before {publish_study.START} old {publish_study.END} after", encoding="utf-8")
     publish_study.main(str(results), str(folder), str(readme), "docs")
-    for name in publish_study.FILES:
+    for name in {*publish_study.FILES, *publish_study.links(results / "report.html")}:
         assert (folder / name).read_bytes() == (results / name).read_bytes()
     assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in readme.read_text(encoding="utf-8")
     assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 
 import publish
 from common.errors import StudyError
-from publish_study import END, FILES, START, block, with_block
+from publish_study import END, FILES, START, block, links, with_block
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PUBLISHED = os.path.join(ROOT, "docs", "open-study")
@@ -22,6 +22,13 @@ def readme():
 def test_the_table_of_the_readme_is_the_published_one():
     assert with_block(readme(), block(PUBLISHED, "docs/open-study")) == readme()
     assert all(os.path.exists(os.path.join(PUBLISHED, name)) for name in FILES)
+
+
+@pytest.mark.skipif(not os.path.exists(PUBLISHED), reason="no open study has been published yet")
+@pytest.mark.parametrize("page", ["report.html", "comparison.html"])
+def test_the_published_pages_link_to_what_is_published(page):
+    found = links(os.path.join(PUBLISHED, page))
+    assert found and all(os.path.exists(os.path.join(PUBLISHED, name)) for name in found)
 
 
 @pytest.mark.skipif(not os.path.exists(publish.FOLDER), reason="no benchmark has been published yet")
