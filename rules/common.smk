@@ -8,7 +8,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
-from common.addresses import qa_addresses, qa_retrievals, record_path
+from common.addresses import CHECKPOINT_FILES, qa_addresses, qa_retrievals, record_path
 from common.disk import check_disk, disk_need
 from common.download import expected, mirror_path
 from common.errors import StudyError
@@ -84,19 +84,6 @@ def run_checkpoints(folder):
 def starting_checkpoint(wildcards):
     """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
     return {"checkpoint": f"{RESULTS}/checkpoint/model.pt"} if wildcards.init == "pretrained" else {}
-
-
-def checkpoint_of_folder():
-    """The three files of `checkpoint.folder`; `make regenerate` needs them no more once the study has its own copy."""
-    folder = config["checkpoint"]["folder"]
-    paths = [os.path.join(folder, name) for name in ("model.pt", "dict.txt", "sentencepiece.bpe.model")]
-    missing = [path for path in paths if not os.path.exists(path)]
-    if missing and not os.path.exists(f"{RESULTS}/checkpoint/model.pt"):
-        raise WorkflowError(
-            f"configuration: checkpoint.folder: there is no {missing[0]}; name a folder that holds model.pt, dict.txt and "
-            "sentencepiece.bpe.model, or run the study first that makes it"
-        )
-    return [local(path) for path in paths]
 
 
 def save_every(wildcards, threads):

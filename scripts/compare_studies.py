@@ -8,14 +8,17 @@ table of several studies takes the name of one after a colon.
 import os
 import sys
 
-from common import page
+from check_claims import read_claims
+from common import claims, page
 from common.arms import arm_label, arms_of, colour_of, percent, summarise, t_interval
 from common.errors import StudyError
 from common.files import read_tsv, write_text
 from common.page import Study, cell, column, notice, section, table
 from common.statistics import holm, points, welch_p
 
-TEMPLATE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "report", "report.html.j2")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEMPLATE = os.path.join(ROOT, "report", "report.html.j2")
+CONCLUSIONS = os.path.join(ROOT, "claims", "conclusions.yaml")
 LEVEL, ALPHA = 0.95, 0.05
 NEEDED = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
 
@@ -29,6 +32,7 @@ class Side:
         table: path of the table of runs.
         accuracies: {(framework, init): [test accuracy of each seed]}, fractions.
         n_test: test reviews.
+        runs: rows of the table of runs.
         synthetic: whether the table calls its data synthetic.
     """
 
@@ -51,7 +55,7 @@ class Side:
         if not rows or (len(names) > 1 and not wanted):
             raise StudyError(f"{self.table} has runs of {', '.join(names)}: name one, as in {self.table}:{names[0]}")
         self.name, self.synthetic = wanted or names[0], any(row.get("synthetic") == "true" for row in rows)
-        self.n_test = int(rows[0]["n_test"])
+        self.n_test, self.runs = int(rows[0]["n_test"]), rows
         self.accuracies = {
             arm: [float(row["test_accuracy"]) for row in rows if (row["framework"], row["init"]) == arm]
             for arm in arms_of(rows)
@@ -106,6 +110,39 @@ def pairs_of(sides):
         {"first": a, "second": b, "told": both, "agree": both[0]["conclusion"] == both[1]["conclusion"]}
         for (a, b), both in zip(pairs, zip(*told, strict=True), strict=True)
     ]
+
+
+def answer(claim, side):
+    """Return what a study's tables say of a claim: (verdict, the figures)."""
+    if claim["table"] == "runs.tsv":
+        rows = side.runs
+    else:
+        path = side.folder and os.path.join(side.folder, claim["table"])
+        if not path or not os.path.exists(path):
+            return claims.UNDECIDED, f"it gives no {claim['table']}"
+        rows = read_tsv(path)
+    row = claims.check(claim, {claim["table"]: rows})
+    return row["verdict"], row["data"]
+
+
+def conclusions_table(sides):
+    """Return the table of what the lab's reports conclude, asked of each study."""
+    rows = []
+    for claim in read_claims(CONCLUSIONS):
+        answers = [": ".join(answer(claim, side)) for side in sides]
+        rows.append([cell(claim["sentence"]), cell(claim["source"]), *map(cell, answers)])
+    heads = [column("Source", wide=True), *(column(side.name, wide=True) for side in sides)]
+    note = (
+        "Each conclusion is put to the study's own tables: test accuracy of the chosen checkpoints, or "
+        "validation where steps are meant. Differences and spreads hold from p = 0.05 down; nothing here "
+        "is corrected for their number."
+    )
+    return table(
+        "What the lab's reports conclude, asked of each study",
+        [column("Conclusion", wide=True), *heads],
+        rows,
+        note=note,
+    )
 
 
 def arms_table(sides):
@@ -211,6 +248,7 @@ def main(first, second, path):
             pairs_table(sides, pairs) if pairs else None,
             lead=lead,
         ),
+        section("reports", "The reports' conclusions", conclusions_table(sides)),
         section("arms", "Arms side by side", arms_table(sides), page.figures(*figures) if figures else None),
     ]
     if found := settings_table(sides):

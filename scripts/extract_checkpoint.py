@@ -2,12 +2,12 @@
 
 import os
 
+from common.addresses import CHECKPOINT_FILES
 from common.archives import extract_members, list_members
 from common.errors import StudyError
 from common.files import atomic_path
 from common.rule import running
 
-FAIRSEQ_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
 HUGGINGFACE_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -15,17 +15,17 @@ def extract_fairseq(archive, destinations):
     """Write the three files of a fairseq checkpoint, all or none.
 
     Args:
-        archive: zip holding `FAIRSEQ_FILES`, in any folder.
+        archive: zip holding `CHECKPOINT_FILES`, in any folder.
         destinations: the file for each, in that order.
 
     Raises:
         StudyError: not a sound zip, or a file is missing or empty.
     """
     members = list_members(archive)
-    for name in FAIRSEQ_FILES:
+    for name in CHECKPOINT_FILES:
         if any(member.size == 0 for member in members if member.name.rpartition("/")[2] == name):
             raise StudyError(f"{archive}: {name} is empty")
-    extract_members(archive, dict(zip(FAIRSEQ_FILES, destinations, strict=True)))
+    extract_members(archive, dict(zip(CHECKPOINT_FILES, destinations, strict=True)))
 
 
 def extract_huggingface(archive, folder):

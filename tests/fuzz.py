@@ -186,7 +186,7 @@ def config(changes):
         validate_study(changed, SCHEMA)
         settings_hash(changed)
         with refused():
-            expand_addresses(changed["checkpoint"]["corpus"]["files"], {})
+            expand_addresses(changed["checkpoint"]["corpus"]["files"], {}, "checkpoint.corpus.files")
             retrievals(changed, {})
             source_addresses(changed["data"])
 

@@ -7,6 +7,9 @@ from common.download import expected, mirror_path
 from common.errors import StudyError
 from common.reviews import PIECES_FILES, PIECES_MODEL
 
+# A fairseq checkpoint: weights, dictionary, piece model.
+CHECKPOINT_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
+
 
 def pieces_addresses(base):
     """Return the addresses of the public mirror of CLS-Books: six data files, then the piece model."""
@@ -28,8 +31,13 @@ def source_addresses(data):
     return [] if source == "embedded" else [data[source]["url"]]
 
 
-def expand_addresses(patterns, pins):
+def expand_addresses(patterns, pins, key):
     """Return addresses, with each pattern (`*`) replaced by the pinned addresses that it matches, in their order.
+
+    Args:
+        patterns: addresses, or patterns of them.
+        pins: what `common.download.read_checksums` returns.
+        key: the config key that gives them.
 
     Raises:
         StudyError: a pattern that matches none.
@@ -38,7 +46,7 @@ def expand_addresses(patterns, pins):
     for pattern in patterns:
         matches = [url for url in pins if fnmatch.fnmatchcase(url, pattern)] if "*" in pattern else [pattern]
         if not matches:
-            raise StudyError(f"checkpoint.corpus.files: no address of the table `checksums` matches {pattern}")
+            raise StudyError(f"{key}: no address of the table `checksums` matches {pattern}")
         found += matches
     return found
 

@@ -172,6 +172,95 @@ def check_produced(claim, tables):
     return HOLDS, f"each of its {len(NUMBER.findall(claim['sentence']))} numbers stands in {claim['table']}"
 
 
+def curves(rows):
+    """Return {(framework, init, seed): {update: validation accuracy (fraction)}} from rows of history.tsv."""
+    found = {}
+    for row in rows:
+        if (row["split"], row["metric"]) == ("valid", "accuracy"):
+            run = row["framework"], row["init"], row["seed"]
+            found.setdefault(run, {})[int(row["update"])] = float(row["value"])
+    return found
+
+
+def check_ahead_throughout(claim, tables):
+    """At every update the mean validation accuracy of `better` leads that of `worse` by `value` ± `within` points."""
+    means = []
+    for side in ("better", "worse"):
+        runs = list(curves(select(tables, claim, claim[side])).values())
+        if not runs:
+            return UNDECIDED, "there are no such runs"
+        shared = set.intersection(*map(set, runs))
+        means.append({update: 100 * float(np.mean([run[update] for run in runs])) for update in shared})
+    leads = [means[0][update] - means[1][update] for update in sorted(set(means[0]) & set(means[1]))]
+    if not leads:
+        return UNDECIDED, "the two arms were never measured at the same update"
+    says = f"validation, ahead by {min(leads):.1f} to {max(leads):.1f} points at {len(leads)} updates"
+    value, within = float(claim["value"]), float(claim["within"])
+    return (HOLDS if all(abs(lead - value) <= within for lead in leads) else FAILS), says
+
+
+def check_rises(claim, tables):
+    """The validation accuracy of every selected run is higher at each measurement than at the one before."""
+    runs = [[run[update] for update in sorted(run)] for run in curves(select(tables, claim)).values()]
+    if not any(len(run) > 1 for run in runs):
+        return UNDECIDED, "there is no curve of such a run"
+    steps = [after > before for run in runs for before, after in zip(run, run[1:], strict=False)]
+    says = f"validation rises in {sum(steps)} of {len(steps)} steps from epoch to epoch, n = {len(runs)}"
+    return (HOLDS if all(steps) else FAILS), says
+
+
+def check_varies_more(claim, tables):
+    """The runs `more` vary more than the runs `less`, significantly (Brown and Forsythe 1974, 5 %)."""
+    from scipy import stats
+
+    column = claim.get("column", "test_accuracy")
+    first, second = (column_of(select(tables, claim, claim[side]), column) for side in ("more", "less"))
+    if not first or not second or min(len(first), len(second)) < 2:
+        return UNDECIDED, "it takes several runs a side"
+    sd = [100 * float(np.std(values, ddof=1)) for values in (first, second)]
+    says = f"SD {sd[0]:.2f} against {sd[1]:.2f} (ddof 1), {len(first)} against {len(second)} seeds"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = float(stats.levene(first, second, center="median").pvalue)
+    if not np.isfinite(p):
+        return UNDECIDED, f"{says}: no test of values that do not vary"
+    says += f"; Brown-Forsythe {statistics.p_text(p)}"
+    if sd[0] <= sd[1]:
+        return FAILS, f"{says}: it does not vary more"
+    return (HOLDS, says) if p <= ALPHA else (FAILS, f"{says}: not a finding")
+
+
+def check_every(claim, tables):
+    """The `column` of every selected row is `cell`."""
+    cells = [row[claim["column"]] for row in select(tables, claim)]
+    if not cells:
+        return UNDECIDED, "there are no such runs"
+    same = cells.count(claim["cell"])
+    says = f"{claim['column']} is {claim['cell']} in {same} of {len(cells)} runs"
+    return (HOLDS if same == len(cells) else FAILS), says
+
+
+def check_near(claim, tables):
+    """The `column` of every selected row is `value`, give or take `within`."""
+    values = column_of(select(tables, claim), claim["column"])
+    if not values:
+        return UNDECIDED, "the figures of the single runs are not given"
+    values = [percent(claim["column"]) * value for value in values]
+    says = f"{claim['column']} {min(values):.2f} to {max(values):.2f}, n = {len(values)}"
+    far = [value for value in values if abs(value - float(claim["value"])) > float(claim["within"])]
+    return (FAILS if far else HOLDS), says
+
+
+def check_below(claim, tables):
+    """In every selected row the column `lower` is below the column `higher`."""
+    rows = select(tables, claim, claim.get("where", {}))
+    low, high = (column_of(rows, claim[side]) for side in ("lower", "higher"))
+    if not low or not high:
+        return UNDECIDED, "the figures of the single runs are not given"
+    pairs = [f"{a:.4g} and {b:.4g}" for a, b in zip(low, high, strict=True)]
+    held = all(a < b for a, b in zip(low, high, strict=True))
+    return (HOLDS if held else FAILS), f"{claim['lower']} and {claim['higher']}: {'; '.join(pairs)}"
+
+
 def check_not_published(claim, tables):
     """A claim that rests on what its source does not give: `needs` says what."""
     return UNDECIDED, f"it would take {claim['needs']}"
@@ -186,6 +275,12 @@ ASSERTIONS = {
     "better": (check_better, ("table", "better", "worse")),
     "headline": (check_headline, ("table", "where", "value")),
     "cell": (check_cell, ("table", "where", "column", "value")),
+    "ahead_throughout": (check_ahead_throughout, ("table", "better", "worse", "value", "within")),
+    "rises": (check_rises, ("table", "where")),
+    "varies_more": (check_varies_more, ("table", "more", "less")),
+    "every": (check_every, ("table", "where", "column", "cell")),
+    "near": (check_near, ("table", "where", "column", "value", "within")),
+    "below": (check_below, ("table", "lower", "higher")),
     "produced": (check_produced, ("table", "where")),
     "not_published": (check_not_published, ("needs",)),
 }
@@ -238,7 +333,7 @@ def validate(claim, where):
     for key in ASSERTIONS[claim["assertion"]][1]:
         if key not in claim:
             raise StudyError(f"{where}: claim {claim['id']} ({claim['assertion']}) lacks {key!r}")
-    for key in ("mean", "sd", "value", "count"):
+    for key in ("mean", "sd", "value", "within", "count"):
         if key in claim and not (isinstance(claim[key], str) and NUMBER.fullmatch(claim[key])):
             raise StudyError(f'{where}: claim {claim["id"]}: quote {key} as printed, such as "0.80"')
 

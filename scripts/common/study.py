@@ -23,8 +23,11 @@ def check_study(config, root):
     """
     validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
     pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
-    corpus = config["checkpoint"]["corpus"]
-    corpus["files"] = expand_addresses(corpus["files"], pins)
+    for key, part in (
+        ("checkpoint.corpus.files", config["checkpoint"]["corpus"]),
+        ("qa.base.embedded.files", config["qa"]["base"]["embedded"]),
+    ):
+        part["files"] = expand_addresses(part["files"], pins, key)
     return pins
 
 

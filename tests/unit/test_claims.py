@@ -2,7 +2,9 @@
 
 import pathlib
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from check_claims import main, own_claims, read_claims
 from common import claims
@@ -108,6 +110,69 @@ def test_cell_run_and_better():
     assert verdict("better", better={"init": "a"}, worse={"init": "b"}) == "fails"  # one point, sd 1.4
     assert verdict("better", better={"init": "a"}, worse={"init": "c"}) == "cannot be decided"
     assert verdict("better", better={"init": "a", "seed": 1}, worse={"init": "b"}) == "cannot be decided"
+
+
+def answer(assertion, tables, **claim):
+    claim = {"id": "c", "sentence": "s", "source": "s", "assertion": assertion} | claim
+    claims.validate(claim, "claims.yaml")
+    row = claims.check(claim, {"runs.tsv": tables})
+    return row["verdict"], row["data"]
+
+
+def history(**runs):
+    """Rows of history.tsv: each run (init_seed) with its validation accuracies at updates 10, 20, ..."""
+    return [
+        {"framework": "f", "init": name[0], "seed": name[1], "update": str(10 * k), "split": split, "metric": metric}
+        | {"value": str(value if (split, metric) == ("valid", "accuracy") else 9)}
+        for name, values in runs.items()
+        for k, value in enumerate(values, start=1)
+        for split in ("train", "valid")
+        for metric in ("loss", "accuracy")
+    ]
+
+
+def test_curves_are_asked():
+    rows = history(a1=[0.70, 0.80], a2=[0.72, 0.82], b1=[0.60, 0.68, 0.1])
+    arms = {"table": "runs.tsv", "better": {"init": "a"}, "worse": {"init": "b"}, "value": "12"}
+    # Means 71 and 81 against 60 and 68: ahead by 11 and 13; the third update has no other side.
+    held = ("holds", "validation, ahead by 11.0 to 13.0 points at 2 updates")
+    assert answer("ahead_throughout", rows, **arms, within="1") == held
+    assert answer("ahead_throughout", rows, **arms, within="0.5")[0] == "fails"
+    assert answer("ahead_throughout", rows, **{**arms, "worse": {"init": "c"}}, within="1")[0] == "cannot be decided"
+    rises = {"table": "runs.tsv", "where": {"init": "a"}}
+    assert answer("rises", rows, **rises)[0] == "holds"
+    fallen = ("fails", "validation rises in 3 of 4 steps from epoch to epoch, n = 3")
+    assert answer("rises", rows, table="runs.tsv", where={}) == fallen
+    assert answer("rises", history(a1=[0.7]), **rises)[0] == "cannot be decided"
+
+
+def test_single_runs_are_asked():
+    arms = {"a": [0.1, 0.9, 0.5, 0.4, 0.6], "b": [0.5, 0.51, 0.5, 0.49, 0.5], "c": [0.5], "d": [0.5, 0.5]}
+    rows = [{"init": k, "test_accuracy": str(v), "low": "1", "high": "2"} for k, values in arms.items() for v in values]
+    # Brown and Forsythe's test is analysis of variance of the distances from the arm's median.
+    distances = [[abs(v - np.median(arms[k])) for v in arms[k]] for k in "ab"]
+    p = stats.f_oneway(*distances).pvalue
+    assert p < 0.05
+    sides = {"table": "runs.tsv", "more": {"init": "a"}, "less": {"init": "b"}}
+    verdict, told = answer("varies_more", rows, **sides)
+    assert verdict == "holds" and told.endswith(f"5 against 5 seeds; Brown-Forsythe p = {p:.2g}")
+    assert answer("varies_more", rows, **{**sides, "more": {"init": "b"}, "less": {"init": "a"}})[0] == "fails"
+    for few in ("c", "e"):
+        assert answer("varies_more", rows, **{**sides, "less": {"init": few}})[0] == "cannot be decided"
+    assert answer("varies_more", rows, **{**sides, "more": {"init": "d"}, "less": {"init": "d"}})[0] == (
+        "cannot be decided"
+    )
+    one = {"table": "runs.tsv", "where": {"init": "b"}, "column": "test_accuracy"}
+    assert answer("near", rows, **one, value="50", within="1") == ("holds", "test_accuracy 49.00 to 51.00, n = 5")
+    assert answer("near", rows, **one, value="50", within="0.9")[0] == "fails"
+    assert answer("every", rows, **one, cell="0.5") == ("fails", "test_accuracy is 0.5 in 3 of 5 runs")
+    assert answer("every", rows, **{**one, "where": {"init": "d"}}, cell="0.5")[0] == "holds"
+    for assertion, needs in (("near", {"value": "1", "within": "1"}), ("every", {"cell": "1"})):
+        assert answer(assertion, rows, **{**one, "where": {"init": "e"}}, **needs)[0] == "cannot be decided"
+    assert answer("below", rows[:1], table="runs.tsv", lower="low", higher="high") == ("holds", "low and high: 1 and 2")
+    assert answer("below", rows, table="runs.tsv", lower="high", higher="low")[0] == "fails"
+    assert answer("below", rows, table="runs.tsv", lower="low", higher="low")[0] == "fails"
+    assert answer("below", [], table="runs.tsv", lower="low", higher="high")[0] == "cannot be decided"
 
 
 def test_a_typed_number_is_found():

@@ -55,6 +55,22 @@ def test_holm_counts_the_shared_pairs(tmp_path):
     assert smallest == pytest.approx(3 * stats.ttest_ind(*values, equal_var=False).pvalue)
 
 
+def test_the_conclusions_of_the_reports_are_asked_of_both(tmp_path):
+    own = study(tmp_path / "own", "own", ARMS)
+    learned = [{"framework": "fairseq", "learned": "false"}] * 2
+    write_tsv(os.path.join(own, "learned.tsv"), learned, ("framework", "learned"))
+    sides = [compare_studies.Side(own), compare_studies.Side(LAB)]
+    table = compare_studies.conclusions_table(sides)
+    rows = {row[0]["text"]: [cell["text"] for cell in row[2:]] for row in table["rows"]}
+    own, lab = rows["Pretraining yields a clear gap in performance."]
+    assert own.startswith("fails: +0.00 points") and lab.startswith("holds: +13.00 points")
+    assert rows["The seeds of the fairseq framework do not really learn."] == [
+        "holds: learned is false in 2 of 2 runs",
+        "cannot be decided: it gives no learned.tsv",
+    ]
+    assert len(rows) == len(table["rows"]) > 5
+
+
 def test_the_page_says_what_one_seed_cannot(tmp_path):
     one = study(tmp_path / "own", "own", {arm: values[:1] for arm, values in ARMS.items()})
     compare_studies.main(one, LAB, str(tmp_path / "page.html"))

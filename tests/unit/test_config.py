@@ -10,6 +10,7 @@ from snakemake.utils import update_config
 
 from common.config import cross_checks, key_paths, validate_study
 from common.errors import StudyError
+from common.study import check_study, load_study
 
 ROOT = pathlib.Path(__file__).parents[2]
 SCHEMA = ROOT / "schemas" / "config.schema.yaml"
@@ -347,3 +348,16 @@ def test_yaml_text_numbers_are_what_yaml_says():
 
 def test_cross_checks_are_silent_on_the_defaults():
     assert list(cross_checks(defaults())) == []
+
+
+def test_the_open_study_takes_all_novels_for_both_its_models():
+    config, pins = load_study(str(ROOT), str(ROOT / "studies" / "open.yaml"))
+    novels = config["checkpoint"]["corpus"]["files"]
+    assert len(novels) == 100 and set(novels) < set(pins)
+    assert config["qa"]["base"]["embedded"]["files"] == novels
+
+
+@pytest.mark.parametrize("key", ["checkpoint.corpus.files", "qa.base.embedded.files"])
+def test_a_pattern_that_matches_nothing_is_told_by_its_key(key):
+    with pytest.raises(StudyError, match=rf"{key}: no address of the table `checksums` matches https://host/\*"):
+        check_study(changed({key: ["https://host/*"]}), str(ROOT))

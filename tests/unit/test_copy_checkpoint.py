@@ -2,24 +2,23 @@
 
 import pytest
 
+from common.addresses import CHECKPOINT_FILES
 from common.errors import StudyError
 from copy_checkpoint import main
-
-NAMES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
 
 
 @pytest.fixture
 def paths(tmp_path):
     """Three files and where they go."""
     (tmp_path / "mine").mkdir()
-    for name in NAMES:
+    for name in CHECKPOINT_FILES:
         (tmp_path / "mine" / name).write_text(name.upper())
-    return [[tmp_path / folder / name for name in NAMES] for folder in ("mine", "checkpoint")]
+    return [[tmp_path / folder / name for name in CHECKPOINT_FILES] for folder in ("mine", "checkpoint")]
 
 
 def test_the_three_files_are_copied_and_told(paths, capsys):
     main(*paths)
-    assert [path.read_text() for path in paths[1]] == [name.upper() for name in NAMES]
+    assert [path.read_text() for path in paths[1]] == [name.upper() for name in CHECKPOINT_FILES]
     assert capsys.readouterr().out.count("SHA-256") == 3
 
 

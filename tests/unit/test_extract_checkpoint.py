@@ -5,8 +5,9 @@ import zipfile
 
 import pytest
 
+from common.addresses import CHECKPOINT_FILES
 from common.errors import StudyError
-from extract_checkpoint import FAIRSEQ_FILES, main
+from extract_checkpoint import main
 
 
 def make_zip(path, files):
@@ -18,26 +19,26 @@ def make_zip(path, files):
 
 @pytest.mark.parametrize("folder", ["", "RoBERTa_small_fr/", "deep/er/"])
 def test_the_three_files_from_any_folder(tmp_path, folder):
-    path = make_zip(tmp_path / "a.zip", {**{folder + name: name.upper() for name in FAIRSEQ_FILES}, "readme": "x"})
-    destinations = [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES]
+    path = make_zip(tmp_path / "a.zip", {**{folder + name: name.upper() for name in CHECKPOINT_FILES}, "readme": "x"})
+    destinations = [tmp_path / "checkpoint" / name for name in CHECKPOINT_FILES]
     main("fairseq", path, destinations)
-    assert [place.read_text() for place in destinations] == [name.upper() for name in FAIRSEQ_FILES]
-    assert sorted(os.listdir(tmp_path / "checkpoint")) == sorted(FAIRSEQ_FILES)
+    assert [place.read_text() for place in destinations] == [name.upper() for name in CHECKPOINT_FILES]
+    assert sorted(os.listdir(tmp_path / "checkpoint")) == sorted(CHECKPOINT_FILES)
 
 
-@pytest.mark.parametrize("gone", FAIRSEQ_FILES)
+@pytest.mark.parametrize("gone", CHECKPOINT_FILES)
 def test_a_missing_file_leaves_nothing(tmp_path, gone):
-    path = make_zip(tmp_path / "a.zip", {"x/" + name: "x" for name in FAIRSEQ_FILES if name != gone})
+    path = make_zip(tmp_path / "a.zip", {"x/" + name: "x" for name in CHECKPOINT_FILES if name != gone})
     with pytest.raises(StudyError) as caught:
-        main("fairseq", path, [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES])
+        main("fairseq", path, [tmp_path / "checkpoint" / name for name in CHECKPOINT_FILES])
     assert path in str(caught.value) and f"expected file {gone}" in str(caught.value)
     assert not (tmp_path / "checkpoint").exists()
 
 
 def test_an_empty_file(tmp_path):
-    path = make_zip(tmp_path / "a.zip", {**dict.fromkeys(FAIRSEQ_FILES, "x"), "dict.txt": ""})
+    path = make_zip(tmp_path / "a.zip", {**dict.fromkeys(CHECKPOINT_FILES, "x"), "dict.txt": ""})
     with pytest.raises(StudyError, match=r"dict\.txt is empty"):
-        main("fairseq", path, [tmp_path / "checkpoint" / name for name in FAIRSEQ_FILES])
+        main("fairseq", path, [tmp_path / "checkpoint" / name for name in CHECKPOINT_FILES])
 
 
 @pytest.mark.parametrize("folder", ["", "RoBERTa_small_fr_HuggingFace/"])

@@ -30,6 +30,7 @@ import print_report
 import retrieve
 import servers
 from common import download
+from common.addresses import CHECKPOINT_FILES
 from common.files import read_json, read_lines
 from common.machine import commit
 
@@ -185,7 +186,7 @@ def checkpoint(change=(), architecture=(), whole=None):
     def job(place):
         members = {f"small/{name}": content for name, content in place.checkpoint.items()} | dict(change)
         archive = place.file("small.zip", zip_of(members) if whole is None else whole(members))
-        files = [place.step(name) for name in extract_checkpoint.FAIRSEQ_FILES]
+        files = [place.step(name) for name in CHECKPOINT_FILES]
         extract_checkpoint.main("fairseq", archive, files)
         sizes = ARCHITECTURE | dict(architecture)
         convert_tokenizer.main(files[1], files[2], place.step("tokenizer"), sizes["max_positions"])
@@ -437,7 +438,7 @@ def server(tmp_path_factory):
 def made(tmp_path_factory):
     """A sound checkpoint's files, as bytes."""
     folder = write_checkpoint(tmp_path_factory.mktemp("checkpoint"))
-    return {name: (folder / name).read_bytes() for name in extract_checkpoint.FAIRSEQ_FILES}
+    return {name: (folder / name).read_bytes() for name in CHECKPOINT_FILES}
 
 
 @pytest.fixture
