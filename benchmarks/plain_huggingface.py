@@ -73,7 +73,12 @@ def main(arguments=None):
         options.checkpoint,
         "random" if options.random else "pretrained",
         options.seed,
-        {"dropout": options.dropout, "classifier_dropout": 0.0, "head_initialisation": "linear"},
+        {
+            "dropout": options.dropout,
+            "classifier_dropout": 0.0,
+            "head_initialisation": "linear",
+            "token_types": True,
+        },
     )
     splits = {
         split: Padded(os.path.join(options.token_ids, f"{split}.npz"), options.max_length)

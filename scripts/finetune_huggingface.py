@@ -121,7 +121,7 @@ class StudyTrainer(Trainer):
         """Return fused AdamW with decay on every tensor (the Trainer's own spares biases and LayerNorms)."""
         if self.optimizer is None:
             self.optimizer = torch.optim.AdamW(
-                self.model.parameters(),
+                [weights for weights in self.model.parameters() if weights.requires_grad],
                 lr=self.settings["lr"],
                 betas=tuple(self.settings["betas"]),
                 eps=self.settings["eps"],
@@ -248,8 +248,9 @@ def build_model(checkpoint, init, seed, settings):
         checkpoint: Hugging Face folder: its weights when `init` is "pretrained", its sizes only when "random".
         init: "pretrained" or "random" (Hugging Face's own rule: normal with sd 0.02, zero biases).
         seed: of the new weights.
-        settings: `dropout` (of states and attention), `classifier_dropout` and `head_initialisation`: "bert"
-            (Hugging Face's own) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's).
+        settings: `dropout` (of states and attention), `classifier_dropout`, `head_initialisation`: "bert"
+            (Hugging Face's own) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's), and `token_types`: whether
+            the token-type vector is drawn and trained, or left out as in fairseq's model.
 
     Raises:
         StudyError: the folder is unusable, or anything but the classification head would stay random.
@@ -271,7 +272,7 @@ def build_model(checkpoint, init, seed, settings):
         set_seed(seed)
         if init == "random":
             config._attn_implementation = "sdpa"
-            return draw_head(RobertaForSequenceClassification(config), settings["head_initialisation"])
+            return adapt(RobertaForSequenceClassification(config), init, settings)
         model, info = RobertaForSequenceClassification.from_pretrained(
             checkpoint,
             config=config,
@@ -289,14 +290,23 @@ def build_model(checkpoint, init, seed, settings):
         raise StudyError(f"{weights} has no tensor {(missing or mismatched)[0]} that fits: it would stay random")
     if unexpected:
         raise StudyError(f"{weights} has a tensor {unexpected[0]} that the model has no place for")
-    return draw_head(model, settings["head_initialisation"])
+    return adapt(model, init, settings)
 
 
-def draw_head(model, rule):
-    """Draw the classification head anew by PyTorch's rule for `nn.Linear`, where the rule asks for it."""
-    if rule == "linear":
+def adapt(model, init, settings):
+    """Return the model made fairseq's where the settings ask for it: its head's draw, no token-type vector.
+
+    A random vector that is added to every token takes a third of the variance that the first LayerNorm sees, so a
+    random arm that has one learns more slowly.
+    """
+    if settings["head_initialisation"] == "linear":
         model.classifier.dense.reset_parameters()
         model.classifier.out_proj.reset_parameters()
+    if not settings["token_types"]:
+        vector = model.roberta.embeddings.token_type_embeddings.weight
+        if init == "random":
+            torch.nn.init.zeros_(vector)
+        vector.requires_grad_(False)
     return model
 
 
@@ -373,7 +383,10 @@ def live_protocol(trainer, drawn):
     optimizer, model = trainer.optimizer, trainer.model
     optimizer = getattr(optimizer, "optimizer", optimizer)  # Accelerate wraps it
     group = optimizer.param_groups[0]
-    n_all = sum(1 for _ in model.parameters())
+    n_all = sum(weights.requires_grad for weights in model.parameters())
+    # What fairseq's model has no place for is recorded only where it takes part: matched mode then refuses it.
+    trained = model.roberta.embeddings.token_type_embeddings.weight.requires_grad
+    token_types = {"token_types": "one vector, added to every token"} if trained else {}
     n_decayed = sum(len(g["params"]) for g in optimizer.param_groups if g["weight_decay"] > 0)
     head = model.classifier
     dropouts = {n: module.p for n, module in model.roberta.named_modules() if isinstance(module, torch.nn.Dropout)}
@@ -407,6 +420,7 @@ def live_protocol(trainer, drawn):
         "evaluation_precision": "float32",
         "loss_unit": "nats, mean over examples",
         "tie_rule": "earliest of equals",
+        **token_types,
     }
 
 
@@ -425,7 +439,7 @@ def state_key(train, valid, checkpoint, init, seed, settings, precision, threads
         "device": choose_device(),
         "files": {name: sha256(path) for name, path in paths.items()},
         "versions": versions(),
-        "code": code_hash(*modules, StudyTrainer, collate, build_model, draw_head, training_arguments),
+        "code": code_hash(*modules, StudyTrainer, collate, build_model, adapt, training_arguments),
     }
 
 

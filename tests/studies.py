@@ -52,6 +52,7 @@ FINETUNING = {
     "precision": "float32",
     "classifier_dropout": 0.0,
     "head_initialisation": "linear",
+    "token_types": False,
     "init_seed": None,
     "data_seed": None,
 }
