@@ -579,6 +579,24 @@ def check_mirror(case):
         yield ok("mirror", f"{mirror} has all {len(case.files)} files; {pinned} are pinned and have the right hash")
 
 
+def check_checkpoint(case):
+    """Whether the folder that a study takes its checkpoint from has one."""
+    if case.config is None or case.config["checkpoint"]["source"] != "folder":
+        return
+    from common.addresses import CHECKPOINT_FILES
+
+    folder = case.config["checkpoint"]["folder"]
+    missing = [name for name in CHECKPOINT_FILES if not os.path.exists(os.path.join(folder, name))]
+    own = os.path.join("results", case.config["study"], "checkpoint", CHECKPOINT_FILES[0])
+    if not missing:
+        yield ok("checkpoint", f"{folder} holds {', '.join(CHECKPOINT_FILES)}")
+    elif os.path.exists(own):
+        yield ok("checkpoint", f"the study has its own copy, {own}")
+    else:
+        remedy = "run the study first that makes it, or name another folder in checkpoint.folder"
+        yield fail("checkpoint", f"there is no {os.path.join(folder, missing[0])}", remedy)
+
+
 def check_network(case):
     """Whether each host answers that the study has yet to download from."""
     if case.config is None or case.config["mirror"]:
@@ -634,6 +652,7 @@ CHECKS = (
     check_locks,
     check_leftovers,
     check_mirror,
+    check_checkpoint,
     check_network,
 )
 

@@ -6,6 +6,7 @@ from common.addresses import expand_addresses
 from common.config import validate_study
 from common.download import read_checksums
 from common.errors import StudyError
+from common.files import reading
 
 
 def check_study(config, root):
@@ -52,7 +53,8 @@ def load_study(root, *files, **changes):
     config = {}
     for path in (os.path.join(root, "config.yaml"), *files):
         try:
-            update_config(config, load_configfile(path))
+            with reading(path):
+                update_config(config, load_configfile(path))
         except WorkflowError as error:
             raise StudyError(f"{path}: {error}") from error
     update_config(config, changes)

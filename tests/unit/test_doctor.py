@@ -538,6 +538,25 @@ def test_mirror(here):
     assert list(doctor.check_mirror(case())) == []
 
 
+def test_checkpoint(here):
+    settings = {"study": "own", "checkpoint": {"source": "folder", "folder": "made"}}
+    site = case(config=settings)
+    pathlib.Path("made").mkdir()
+    for name in ("model.pt", "dict.txt"):
+        pathlib.Path("made", name).touch()
+    told(one(doctor.check_checkpoint(site)), "FAIL", "there is no made/sentencepiece.bpe.model", "checkpoint.folder")
+    pathlib.Path("made/sentencepiece.bpe.model").touch()
+    told(one(doctor.check_checkpoint(site)), "ok", "made holds model.pt, dict.txt, sentencepiece.bpe.model")
+    pathlib.Path("made").rename("results")
+    told(one(doctor.check_checkpoint(site)), "FAIL", "there is no made/model.pt")
+    pathlib.Path("results/own/checkpoint").mkdir(parents=True)
+    pathlib.Path("results/own/checkpoint/model.pt").touch()
+    told(one(doctor.check_checkpoint(site)), "ok", "its own copy, results/own/checkpoint/model.pt")
+    # Another source, or no study: nothing to say.
+    assert list(doctor.check_checkpoint(case())) == []
+    assert list(doctor.check_checkpoint(case(config={"checkpoint": {"source": "fetch"}}))) == []
+
+
 def network(*urls):
     return doctor.check_network(case(config={"mirror": None}, files=dict.fromkeys(urls, (None, None))))
 

@@ -226,6 +226,22 @@ def test_init_is_explicit(study):
     assert a.config._attn_implementation == "sdpa"
 
 
+def test_a_vector_that_fairseq_has_not_takes_part_only_where_asked(study, tmp_path):
+    name = "roberta.embeddings.token_type_embeddings.weight"
+    checkpoint = load_file(str(study / "huggingface" / "model.safetensors"))[name]
+    for asked in (False, True):
+        run(study, tmp_path / f"{asked}", init="random", token_types=asked)
+        trained = load_file(str(tmp_path / f"{asked}" / "checkpoints" / "epoch2" / "model.safetensors"))[name]
+        assert bool(trained.any()) is asked
+        protocol = read_json(tmp_path / f"{asked}" / "run.json")["protocol"]
+        assert ("token_types" in protocol) is asked and protocol["decayed_parameters"] == "every tensor"
+        model = build_model(str(study / "huggingface"), "pretrained", 1, SETTINGS | {"token_types": asked})
+        vector = model.roberta.embeddings.token_type_embeddings.weight
+        assert torch.equal(vector, checkpoint) and vector.requires_grad is asked
+    kept = load_file(str(run(study, tmp_path / "kept") / "checkpoints" / "epoch2" / "model.safetensors"))[name]
+    assert torch.equal(kept, checkpoint)
+
+
 def test_updates_equal_a_plain_loop(study, tmp_path):
     """The Trainer takes the steps of a loop written out: same batches, rates, AdamW, weights."""
     settings = SETTINGS | {"dropout": 0.0, "clip_norm": 0.5}

@@ -87,6 +87,13 @@ def test_what_is_not_recorded_is_not_equal():
         compare([{"framework": "fairseq", "init": "pretrained", "seed": 1}])
 
 
+def test_what_one_framework_alone_has_is_refused(tmp_path):
+    for name, entry in {"a": run("fairseq"), "b": run("huggingface", token_types="one vector")}.items():
+        write_json(tmp_path / f"{name}.json", entry)
+    with pytest.raises(StudyError, match=r"token_types: fairseq not recorded, huggingface one vector"):
+        main([str(tmp_path / "a.json"), str(tmp_path / "b.json")], str(tmp_path / "table.tsv"), "matched")
+
+
 def test_nested_settings_and_further_ones():
     a = run("fairseq", initialisation={"head": "uniform", "embeddings": "normal"}, extra=1)
     b = run("huggingface", initialisation={"head": "uniform", "embeddings": "normal 0.02"}, extra=2)
