@@ -77,7 +77,7 @@ def main(arguments=None):
             "dropout": options.dropout,
             "classifier_dropout": 0.0,
             "head_initialisation": "linear",
-            "token_types": True,
+            "token_types": False,
         },
     )
     splits = {
