@@ -179,11 +179,14 @@ def question_answering(study):
     first = [
         row for row in generations if (row["rank"], row["seed"]) == (generations[0]["rank"], generations[0]["seed"])
     ]
+    manifest = study.json("qa_manifest")
+    # Pairs from elsewhere do not say what language they are in.
+    lang = "fr" if manifest.get("source") == "embedded" else None
     answers = table(
         "Answers to held-out questions before and after tuning, same seed of sampling",
         [column("Question", wide=True), *(column(t, wide=True) for t in ("Reference", "Before", "After"))],
         [
-            [cell(row["question"], lang="fr"), *(cell(row[key], lang="fr") for key in ("reference", "before", "after"))]
+            [cell(row[key], lang=lang) for key in ("question", "reference", "before", "after")]
             for row in first[:SHOWN_ANSWERS]
         ],
         study,
@@ -191,7 +194,6 @@ def question_answering(study):
         "aggregate_qa",
         note=f"Rank {first[0]['rank']}, seed {first[0]['seed']}; the file holds every run's answers.",
     )
-    manifest = study.json("qa_manifest")
     return section(
         "question-answering",
         "Question answering: BLOOM with LoRA",
@@ -221,7 +223,7 @@ def question_answering(study):
             row_header=False,
         ),
         answers,
-        lead=[qa_lead(manifest)],
+        lead=[qa_lead(manifest), qa_base(((study.settings.get("qa") or {}).get("base")) or {})],
     )
 
 
@@ -231,6 +233,22 @@ def qa_lead(manifest):
     counts = ", ".join(f"{n} {name}" for name, n in splits.items())
     text = f"Source of the pairs: {manifest.get('source', 'unknown')}" + (f" ({counts})." if counts else ".")
     return text + (" The pairs are synthetic." if manifest.get("synthetic") else "")
+
+
+def qa_base(base):
+    """Return what the base model is: `qa.base` of the settings."""
+    if base.get("source") == "hub":
+        return f"Base model: {base['hub']['repo']}, as published."
+    if base.get("source") == "folder":
+        return "Base model: that of the folder in the settings."
+    if base.get("source") != "embedded":
+        return "Base model: unknown."
+    size, training = base["embedded"]["architecture"], base["embedded"]["training"]
+    return (
+        f"Base model: a BLOOM of {size['layers']} layers of width {size['width']}, trained by this study from random "
+        f"weights for {training['updates']} updates on the texts in its settings. It is no published model, and its "
+        "answers are no measure of one."
+    )
 
 
 def ledgers(study):

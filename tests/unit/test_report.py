@@ -20,6 +20,8 @@ from common import page
 from common.arms import arms_of
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json, write_tsv
+from common.report_sections import qa_base
+from common.study import load_study
 from published import write_published
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -237,6 +239,15 @@ def test_a_study_without_question_answering_does_not_mention_it(study, tmp_path)
     text = text_of(build(tmp_path, files, settings))
     assert 'id="question-answering"' not in html
     assert not re.search(r"BLOOM|LoRA", text)
+
+
+def test_the_base_model_is_named_for_what_it_is():
+    config, _ = load_study(str(ROOT), str(ROOT / "studies" / "open.yaml"))
+    base = config["qa"]["base"]
+    assert qa_base(base).startswith("Base model: a BLOOM of 6 layers of width 512, trained by this study from random")
+    assert qa_base(base | {"source": "hub"}) == "Base model: bigscience/bloom-560m, as published."
+    assert "folder in the settings" in qa_base(base | {"source": "folder"})
+    assert qa_base({}) == "Base model: unknown."
 
 
 def test_provenance_shows_each_run_by_its_record_and_the_file_for_programs(study, tmp_path):
