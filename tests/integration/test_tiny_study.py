@@ -14,6 +14,7 @@ import publish_study
 import studies
 from common.errors import StudyError
 from common.files import sha256
+from common.study import load_study
 
 # The tiny study counts as set-up of the first test that needs it.
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -239,10 +240,19 @@ def test_a_checkpoint_is_taken_from_a_folder(tiny_study, results):
     shutil.rmtree(tiny_study / "results" / "again")
 
 
-def test_a_finished_study_is_published_with_what_made_it(results, tmp_path):
+def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tmp_path):
     readme, folder = tmp_path / "README.md", tmp_path / "docs"
-    readme.write_text(f"before {publish_study.START} old {publish_study.END} after", encoding="utf-8")
-    publish_study.main(str(results), str(folder), str(readme), "docs")
+    config, _ = load_study(studies.ROOT, str(tiny_study / "study.yaml"))
+    start, end = publish_study.marks(config["study"])
+    with pytest.raises(StudyError, match="needs the marks"):
+        readme.write_text("no marks", encoding="utf-8")
+        publish_study.main(str(results), config, str(folder), str(readme))
+    readme.write_text(f"before {start} old {end} after", encoding="utf-8")
+    more = {**config, "sentiment": {**config["sentiment"], "seeds": [1, 97]}}
+    with pytest.raises(StudyError, match=r"lacks 3 of \d runs, sentiment/fairseq/pretrained/seed97"):
+        publish_study.main(str(results), more, str(folder), str(readme))
+    assert not folder.exists()
+    publish_study.main(str(results), config, str(folder), str(readme))
     for name in {*publish_study.FILES, *publish_study.links(results / "report.html")}:
         assert (folder / name).read_bytes() == (results / name).read_bytes()
     assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in readme.read_text(encoding="utf-8")

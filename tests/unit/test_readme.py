@@ -6,11 +6,13 @@ import re
 import pytest
 
 import publish
+from check_claims import read_claims
 from common.errors import StudyError
-from publish_study import END, FILES, START, block, links, with_block
+from common.files import read_tsv
+from common.study import load_study
+from publish_study import FILES, block, finished, links, marks, planned, with_block
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PUBLISHED = os.path.join(ROOT, "docs", "open-study")
 
 
 def readme():
@@ -18,17 +20,37 @@ def readme():
         return handle.read()
 
 
-@pytest.mark.skipif(not os.path.exists(PUBLISHED), reason="no open study has been published yet")
-def test_the_table_of_the_readme_is_the_published_one():
-    assert with_block(readme(), block(PUBLISHED, "docs/open-study")) == readme()
-    assert all(os.path.exists(os.path.join(PUBLISHED, name)) for name in FILES)
+# The studies that README shows.
+PUBLISHED = re.findall(r"<!-- ([a-z-]+)-study -->", readme())
 
 
-@pytest.mark.skipif(not os.path.exists(PUBLISHED), reason="no open study has been published yet")
+def docs(study):
+    return os.path.join(ROOT, "docs", f"{study}-study")
+
+
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_the_table_of_the_readme_is_the_published_one(study):
+    assert with_block(readme(), block(docs(study), f"docs/{study}-study"), *marks(study)) == readme()
+    assert all(os.path.exists(os.path.join(docs(study), name)) for name in FILES)
+
+
+def test_what_the_open_study_says_of_itself_holds():
+    own = [claim["id"] for claim in read_claims(os.path.join(ROOT, "claims", "open.yaml"))]
+    verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs("open"), "claims.tsv"))}
+    assert own and {name: verdicts.get(name) for name in own} == dict.fromkeys(own, "holds")
+
+
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_all_runs_of_the_study_are_published(study):
+    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    assert sorted(planned(config)) == sorted(finished(docs(study)))
+
+
 @pytest.mark.parametrize("page", ["report.html", "comparison.html"])
-def test_the_published_pages_link_to_what_is_published(page):
-    found = links(os.path.join(PUBLISHED, page))
-    assert found and all(os.path.exists(os.path.join(PUBLISHED, name)) for name in found)
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_the_published_pages_link_to_what_is_published(study, page):
+    found = links(os.path.join(docs(study), page))
+    assert found and all(os.path.exists(os.path.join(docs(study), name)) for name in found)
 
 
 @pytest.mark.skipif(not os.path.exists(publish.FOLDER), reason="no benchmark has been published yet")
@@ -37,9 +59,10 @@ def test_the_benchmarks_of_the_readme_are_the_published_ones():
 
 
 def test_the_marks_must_be_there():
-    assert with_block(f"a {START} old {END} b", "new") == f"a {START}\nnew\n{END} b"
+    start, end = marks("own")
+    assert with_block(f"a {start} old {end} b", "new", start, end) == f"a {start}\nnew\n{end} b"
     with pytest.raises(StudyError, match="marks"):
-        with_block("nothing", "new")
+        with_block("nothing", "new", start, end)
 
 
 def test_every_rule_of_the_graph_exists_and_every_training_rule_is_in_it():
