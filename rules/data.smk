@@ -196,18 +196,6 @@ if config["checkpoint"]["source"] == "fetch":
 
 if config["checkpoint"]["source"] == "folder":
 
-    def checkpoint_of_folder():
-        """The three files of `checkpoint.folder`; `make regenerate` needs them no more once the study has its own copy."""
-        folder = config["checkpoint"]["folder"]
-        paths = [os.path.join(folder, name) for name in CHECKPOINT_FILES]
-        missing = [path for path in paths if not os.path.exists(path)]
-        if missing and not os.path.exists(f"{RESULTS}/checkpoint/model.pt"):
-            raise WorkflowError(
-                f"configuration: checkpoint.folder: there is no {missing[0]}; name a folder that holds "
-                f"{', '.join(CHECKPOINT_FILES)}, or run the study first that makes it"
-            )
-        return [local(path) for path in paths]
-
     rule copy_checkpoint:
         input:
             checkpoint_of_folder(),

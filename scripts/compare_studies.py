@@ -14,7 +14,7 @@ from common.arms import arm_label, arms_of, colour_of, percent, summarise, t_int
 from common.errors import StudyError
 from common.files import read_tsv, write_text
 from common.page import Study, cell, column, notice, section, table
-from common.statistics import holm, points, welch_p
+from common.statistics import holm, p_text, points, welch_p
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATE = os.path.join(ROOT, "report", "report.html.j2")
@@ -135,7 +135,7 @@ def conclusions_table(sides):
     note = (
         "Each conclusion is put to the study's own tables: test accuracy of the chosen checkpoints, or "
         "validation where steps are meant. Differences and spreads hold from p = 0.05 down; nothing here "
-        "is corrected for their number."
+        "is corrected for their number. Where a report speaks of BLOOM, it is the base that the study tuned."
     )
     return table(
         "What the lab's reports conclude, asked of each study",
@@ -154,18 +154,23 @@ def arms_table(sides):
         for side in sides:
             values = side.accuracies.get(arm)
             if values is None:
-                row += ["", "", "", ""]
+                row += ["", ""]
                 continue
             facts = summarise(values)
-            sd = facts["sd_ddof1"]
-            row += [len(values), percent(facts["mean"]), "" if sd is None else percent(sd), interval(values)]
+            sd = "" if facts["sd_ddof1"] is None else f" ± {percent(facts['sd_ddof1'])}"
+            row += [f"{percent(facts['mean'])}{sd}, n = {len(values)}", interval(values)]
         rows.append([value if isinstance(value, dict) else cell(value) for value in row])
     heads = [
         column(f"{side.name}: {what}", number=True)
         for side in sides
-        for what in ("n", "mean", "SD (ddof 1)", f"{LEVEL:.0%} t-interval")
+        for what in ("mean ± SD (ddof 1)", f"{LEVEL:.0%} t-interval")
     ]
     return table("Test accuracy (%) by arm, over seeds", ["Arm", *heads], rows)
+
+
+def told(one):
+    """Return one study's conclusion of a pair with its p."""
+    return one["conclusion"] + ("" if one["p"] is None else f" ({p_text(one['p'])})")
 
 
 def pairs_table(sides, pairs):
@@ -174,12 +179,12 @@ def pairs_table(sides, pairs):
     for pair in pairs:
         row = [cell(f"{arm_label(*pair['first'])} against {arm_label(*pair['second'])}")]
         for one in pair["told"]:
-            row += [cell(points(one["difference"])), page.as_p_value(one["p"]), cell(one["conclusion"])]
+            row += [cell(points(one["difference"])), cell(told(one))]
         rows.append([*row, cell("yes" if pair["agree"] else "no")])
     heads = [
-        column(f"{side.name}: {what}", number=what != "conclusion", wide=what == "conclusion")
+        column(f"{side.name}: {what}", number=what == "points", wide=what == "conclusion")
         for side in sides
-        for what in ("points", "p", "conclusion")
+        for what in ("points", "conclusion")
     ]
     note = (
         "Points: difference of the means over seeds. p: Welch's t-test over seeds, Holm's correction within each "

@@ -256,9 +256,9 @@ def check_below(claim, tables):
     low, high = (column_of(rows, claim[side]) for side in ("lower", "higher"))
     if not low or not high:
         return UNDECIDED, "the figures of the single runs are not given"
-    pairs = [f"{a:.4g} and {b:.4g}" for a, b in zip(low, high, strict=True)]
+    pairs = [f"{a:.4g} against {b:.4g}" for a, b in zip(low, high, strict=True)]
     held = all(a < b for a, b in zip(low, high, strict=True))
-    return (HOLDS if held else FAILS), f"{claim['lower']} and {claim['higher']}: {'; '.join(pairs)}"
+    return (HOLDS if held else FAILS), f"{claim['lower']} against {claim['higher']}: {'; '.join(pairs)}"
 
 
 def check_not_published(claim, tables):

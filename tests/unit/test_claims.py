@@ -169,7 +169,10 @@ def test_single_runs_are_asked():
     assert answer("every", rows, **{**one, "where": {"init": "d"}}, cell="0.5")[0] == "holds"
     for assertion, needs in (("near", {"value": "1", "within": "1"}), ("every", {"cell": "1"})):
         assert answer(assertion, rows, **{**one, "where": {"init": "e"}}, **needs)[0] == "cannot be decided"
-    assert answer("below", rows[:1], table="runs.tsv", lower="low", higher="high") == ("holds", "low and high: 1 and 2")
+    assert answer("below", rows[:1], table="runs.tsv", lower="low", higher="high") == (
+        "holds",
+        "low against high: 1 against 2",
+    )
     assert answer("below", rows, table="runs.tsv", lower="high", higher="low")[0] == "fails"
     assert answer("below", rows, table="runs.tsv", lower="low", higher="low")[0] == "fails"
     assert answer("below", [], table="runs.tsv", lower="low", higher="high")[0] == "cannot be decided"
