@@ -112,6 +112,16 @@ def test_the_same_corpus_gives_the_same_piece_model_wherever_it_lies(made, tmp_p
     assert sha256(again[1]) == sha256(made / "spm.model")
 
 
+def test_a_sample_of_a_long_corpus_is_the_same_one_each_time(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_sentencepiece, "SENTENCES", 60)
+    for name in ("a", "b"):
+        paths = [str(made / "train.txt"), str(tmp_path / f"{name}.model"), str(tmp_path / f"{name}.txt")]
+        train_sentencepiece.main(*paths, 300, "unigram", 1)
+    assert sha256(tmp_path / "a.model") == sha256(tmp_path / "b.model") != sha256(made / "spm.model")
+    taken = train_sentencepiece.sample(made / "train.txt", 60)
+    assert len(taken) == 60 and max(taken) < len(read_lines(made / "train.txt")) == 100
+
+
 def test_a_vocabulary_too_large_for_the_corpus_names_its_key(made, tmp_path):
     with pytest.raises(StudyError, match="checkpoint.sentencepiece.vocab_size: 50000"):
         train_sentencepiece.main(str(made / "train.txt"), str(tmp_path / "m"), str(tmp_path / "d"), 50000, "unigram", 1)
