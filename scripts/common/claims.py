@@ -217,7 +217,7 @@ def check_varies_more(claim, tables):
     first, second = (column_of(select(tables, claim, claim[side]), column) for side in ("more", "less"))
     if not first or not second or min(len(first), len(second)) < 2:
         return UNDECIDED, "it takes several runs a side"
-    sd = [100 * float(np.std(values, ddof=1)) for values in (first, second)]
+    sd = [percent(column) * float(np.std(values, ddof=1)) for values in (first, second)]
     says = f"SD {sd[0]:.2f} against {sd[1]:.2f} (ddof 1), {len(first)} against {len(second)} seeds"
     with np.errstate(divide="ignore", invalid="ignore"):
         p = float(stats.levene(first, second, center="median").pvalue)
