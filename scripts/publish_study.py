@@ -96,7 +96,7 @@ def made(results, config):
         [
             f"# The {name} study as published",
             "",
-            f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` makes all of this{first}; "
+            f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` runs this study{first}; "
             f"`python scripts/publish_study.py {name}` copied it here.",
             "",
             f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
