@@ -8,7 +8,14 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
 
-from common.addresses import CHECKPOINT_FILES, qa_addresses, qa_retrievals, record_path
+from common.addresses import (
+    CHECKPOINT_FILES,
+    checkpoint_files,
+    missing_checkpoint,
+    qa_addresses,
+    qa_retrievals,
+    record_path,
+)
 from common.disk import check_disk, disk_need
 from common.download import expected, mirror_path
 from common.errors import StudyError
@@ -88,15 +95,13 @@ def starting_checkpoint(wildcards):
 
 def checkpoint_of_folder():
     """The three files of `checkpoint.folder`; `make regenerate` needs them no more once the study has its own copy."""
-    folder = config["checkpoint"]["folder"]
-    paths = [os.path.join(folder, name) for name in CHECKPOINT_FILES]
-    missing = [path for path in paths if not os.path.exists(path)]
-    if missing and not os.path.exists(f"{RESULTS}/checkpoint/model.pt"):
+    missing = missing_checkpoint(config)
+    if missing:
         raise WorkflowError(
-            f"configuration: checkpoint.folder: there is no {missing[0]}; name a folder that holds "
+            f"configuration: checkpoint.folder: there is no {missing}; name a folder that holds "
             f"{', '.join(CHECKPOINT_FILES)}, or run the study first that makes it"
         )
-    return [local(path) for path in paths]
+    return [local(path) for path in checkpoint_files(config["checkpoint"]["folder"])]
 
 
 def save_every(wildcards, threads):

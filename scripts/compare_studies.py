@@ -168,7 +168,7 @@ def arms_table(sides):
     return table("Test accuracy (%) by arm, over seeds", ["Arm", *heads], rows)
 
 
-def told(one):
+def concluded(one):
     """Return one study's conclusion of a pair with its p."""
     return one["conclusion"] + ("" if one["p"] is None else f" ({p_text(one['p'])})")
 
@@ -179,7 +179,7 @@ def pairs_table(sides, pairs):
     for pair in pairs:
         row = [cell(f"{arm_label(*pair['first'])} against {arm_label(*pair['second'])}")]
         for one in pair["told"]:
-            row += [cell(points(one["difference"])), cell(told(one))]
+            row += [cell(points(one["difference"])), cell(concluded(one))]
         rows.append([*row, cell("yes" if pair["agree"] else "no")])
     heads = [
         column(f"{side.name}: {what}", number=what == "points", wide=what == "conclusion")

@@ -583,18 +583,18 @@ def check_checkpoint(case):
     """Whether the folder that a study takes its checkpoint from has one."""
     if case.config is None or case.config["checkpoint"]["source"] != "folder":
         return
-    from common.addresses import CHECKPOINT_FILES
+    from common.addresses import checkpoint_files, missing_checkpoint
 
-    folder = case.config["checkpoint"]["folder"]
-    missing = [name for name in CHECKPOINT_FILES if not os.path.exists(os.path.join(folder, name))]
-    own = os.path.join("results", case.config["study"], "checkpoint", CHECKPOINT_FILES[0])
-    if not missing:
-        yield ok("checkpoint", f"{folder} holds {', '.join(CHECKPOINT_FILES)}")
-    elif os.path.exists(own):
-        yield ok("checkpoint", f"the study has its own copy, {own}")
-    else:
+    missing = missing_checkpoint(case.config)
+    if missing:
         remedy = "run the study first that makes it, or name another folder in checkpoint.folder"
-        yield fail("checkpoint", f"there is no {os.path.join(folder, missing[0])}", remedy)
+        yield fail("checkpoint", f"there is no {missing}", remedy)
+        return
+    folder = case.config["checkpoint"]["folder"]
+    whole = all(os.path.exists(path) for path in checkpoint_files(folder))
+    own = os.path.join("results", case.config["study"], "checkpoint", "model.pt")
+    names = ", ".join(os.path.basename(path) for path in checkpoint_files(folder))
+    yield ok("checkpoint", f"{folder} holds {names}" if whole else f"the study has its own copy, {own}")
 
 
 def check_network(case):

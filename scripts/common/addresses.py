@@ -2,6 +2,7 @@
 
 import fnmatch
 import hashlib
+import os
 
 from common.download import expected, mirror_path
 from common.errors import StudyError
@@ -9,6 +10,18 @@ from common.reviews import PIECES_FILES, PIECES_MODEL
 
 # A fairseq checkpoint: weights, dictionary, piece model.
 CHECKPOINT_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
+
+
+def checkpoint_files(folder):
+    """Return the paths of a fairseq checkpoint's files in a folder, in the order of `CHECKPOINT_FILES`."""
+    return [os.path.join(folder, name) for name in CHECKPOINT_FILES]
+
+
+def missing_checkpoint(config):
+    """Return the first file that `checkpoint.folder` lacks; None where all are there, or the study has its own copy."""
+    missing = [path for path in checkpoint_files(config["checkpoint"]["folder"]) if not os.path.exists(path)]
+    own = checkpoint_files(os.path.join("results", config["study"], "checkpoint"))[0]
+    return None if not missing or os.path.exists(own) else missing[0]
 
 
 def pieces_addresses(base):
