@@ -287,3 +287,54 @@ def test_the_training_folder_holds_no_test_reviews(made):
     names = {name for _, _, names in os.walk(made / "train-valid") for name in names}
     assert not [name for name in names if name.startswith("test")]
     assert sha256(made / "train-valid" / "input0" / "dict.txt") == sha256(made / "dict.txt")
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 1e-3)])
+def test_from_one_draw_of_weights_both_frameworks_make_the_same_updates(made, precision, tolerance):
+    """Without dropout the draw of the head alone tells the pretrained arms apart: given one head, they are one run."""
+    settings = FINETUNING | {"epochs": 6, "dropout": 0.0, "clip_norm": 1.0, "weight_decay": 1.0, "precision": precision}
+    python(
+        made,
+        f"""
+import os
+import torch
+import convert_checkpoint, convert_tokenizer, finetune_fairseq, finetune_huggingface, tokenize_reviews
+
+positions = {ARCHITECTURE["max_positions"]}
+os.mkdir("same-{precision}")
+os.symlink(os.path.abspath("train-valid"), "same-{precision}/train-valid")
+for name in ("model.pt", "dict.txt", "spm.model", "train.review", "train.label", "valid.review", "valid.label"):
+    os.symlink(os.path.abspath(name), "same-{precision}/" + name)
+os.chdir("same-{precision}")
+outputs = ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")
+fairseq, huggingface = ([f"{{side}}/{{name}}" for name in outputs] for side in ("fairseq", "huggingface"))
+os.mkdir("fairseq"), os.mkdir("huggingface")
+
+def keep_head(model, init):
+    head = next(iter(model.classification_heads.values()))
+    torch.save(head.state_dict(), "head.pt")
+    return {{}}
+
+def take_head(model, init):
+    model.classifier.load_state_dict(torch.load("head.pt"))
+    return {{}}
+
+finetune_fairseq.initialisation, finetune_huggingface.initialisation = keep_head, take_head
+finetune_fairseq.main(
+    "train-valid", "model.pt", "pretrained", 3, {ARCHITECTURE!r}, {settings!r}, *fairseq, 1, "states", 0)
+convert_tokenizer.main("dict.txt", "spm.model", "tokenizer", positions)
+convert_checkpoint.main("model.pt", "tokenizer", "converted", {ARCHITECTURE!r})
+for split in ("train", "valid"):
+    tokenize_reviews.main(split + ".review", split + ".label", "tokenizer", split + ".npz", positions)
+finetune_huggingface.main(
+    "train.npz", "valid.npz", "converted", "pretrained", 3, {settings!r}, *huggingface, 1, "states", 0)
+""",
+    )
+    theirs, ours = (
+        [row for row in read_tsv(made / f"same-{precision}" / side / "history.tsv") if row["metric"] in ("lr", "loss")]
+        for side in ("fairseq", "huggingface")
+    )
+    assert len(theirs) == 6 * 3
+    for x, y in zip(theirs, ours, strict=True):
+        assert (x | {"value": 0}) == (y | {"value": 0})
+        assert float(x["value"]) == pytest.approx(float(y["value"]), abs=tolerance), x
