@@ -130,6 +130,8 @@ def answers(folder):
 def block(folder, link):
     """Return README's part: the table, the verdicts, the baselines and the figure, all from files.
 
+    The verdicts are those of arms that differ in one thing, framework or initialisation; the report has all.
+
     Args:
         folder: docs folder of the study.
         link: the same folder as README links to it.
@@ -139,9 +141,13 @@ def block(folder, link):
     """
     with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
         table = handle.read().strip()
-    pairs = [f"- {row['verdict']}" for row in read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))]
+    pairs = [
+        f"- {row['verdict']}"
+        for row in read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
+        if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]
+    ]
     baselines = [
-        f"{row['baseline']} {100 * float(row['test_accuracy']):.2f} %"
+        f"{row['features']} {100 * float(row['test_accuracy']):.2f} %"
         for row in read_tsv(os.path.join(folder, "baselines.tsv"))
     ]
     facts = [f"Baselines on the same splits: {'; '.join(baselines)}."]
