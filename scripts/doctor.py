@@ -583,7 +583,7 @@ def check_checkpoint(case):
     """Whether the folder that a study takes its checkpoint from has one."""
     if case.config is None or case.config["checkpoint"]["source"] != "folder":
         return
-    from common.addresses import checkpoint_files, missing_checkpoint
+    from common.addresses import CHECKPOINT_FILES, checkpoint_files, missing_checkpoint
 
     missing = missing_checkpoint(case.config)
     if missing:
@@ -593,8 +593,9 @@ def check_checkpoint(case):
     folder = case.config["checkpoint"]["folder"]
     whole = all(os.path.exists(path) for path in checkpoint_files(folder))
     own = os.path.join("results", case.config["study"], "checkpoint", "model.pt")
-    names = ", ".join(os.path.basename(path) for path in checkpoint_files(folder))
-    yield ok("checkpoint", f"{folder} holds {names}" if whole else f"the study has its own copy, {own}")
+    yield ok(
+        "checkpoint", f"{folder} holds {', '.join(CHECKPOINT_FILES)}" if whole else f"the study has its own copy, {own}"
+    )
 
 
 def check_network(case):

@@ -302,9 +302,6 @@ import convert_checkpoint, convert_tokenizer, finetune_fairseq, finetune_hugging
 
 positions = {ARCHITECTURE["max_positions"]}
 os.mkdir("same-{precision}")
-os.symlink(os.path.abspath("train-valid"), "same-{precision}/train-valid")
-for name in ("model.pt", "dict.txt", "spm.model", "train.review", "train.label", "valid.review", "valid.label"):
-    os.symlink(os.path.abspath(name), "same-{precision}/" + name)
 os.chdir("same-{precision}")
 outputs = ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")
 fairseq, huggingface = ([f"{{side}}/{{name}}" for name in outputs] for side in ("fairseq", "huggingface"))
@@ -321,11 +318,11 @@ def take_head(model, init):
 
 finetune_fairseq.initialisation, finetune_huggingface.initialisation = keep_head, take_head
 finetune_fairseq.main(
-    "train-valid", "model.pt", "pretrained", 3, {ARCHITECTURE!r}, {settings!r}, *fairseq, 1, "states", 0)
-convert_tokenizer.main("dict.txt", "spm.model", "tokenizer", positions)
-convert_checkpoint.main("model.pt", "tokenizer", "converted", {ARCHITECTURE!r})
+    "../train-valid", "../model.pt", "pretrained", 3, {ARCHITECTURE!r}, {settings!r}, *fairseq, 1, "states", 0)
+convert_tokenizer.main("../dict.txt", "../spm.model", "tokenizer", positions)
+convert_checkpoint.main("../model.pt", "tokenizer", "converted", {ARCHITECTURE!r})
 for split in ("train", "valid"):
-    tokenize_reviews.main(split + ".review", split + ".label", "tokenizer", split + ".npz", positions)
+    tokenize_reviews.main(f"../{{split}}.review", f"../{{split}}.label", "tokenizer", split + ".npz", positions)
 finetune_huggingface.main(
     "train.npz", "valid.npz", "converted", "pretrained", 3, {settings!r}, *huggingface, 1, "states", 0)
 """,
