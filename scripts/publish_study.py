@@ -97,7 +97,8 @@ def made(results, config):
             f"# The {name} study as published",
             "",
             f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` runs this study{first}; "
-            f"`python scripts/publish_study.py {name}` copied it here.",
+            f"`python scripts/publish_study.py {name}` copied it here. Whether yours came out the same: "
+            f"`diff -r results/{name}/predictions docs/{name}-study/predictions` says nothing where it did.",
             "",
             f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
             f"- First started {min(r['started'] for r in records)}, last ended {max(r['ended'] for r in records)}.",

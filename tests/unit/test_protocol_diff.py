@@ -90,7 +90,7 @@ def test_what_is_not_recorded_is_not_equal():
 def test_what_one_framework_alone_has_is_refused(tmp_path):
     for name, entry in {"a": run("fairseq"), "b": run("huggingface", token_types="one vector")}.items():
         write_json(tmp_path / f"{name}.json", entry)
-    with pytest.raises(StudyError, match=r"token_types: fairseq not recorded, huggingface one vector"):
+    with pytest.raises(StudyError, match=r"token_types: fairseq none, huggingface one vector\n"):
         main([str(tmp_path / "a.json"), str(tmp_path / "b.json")], str(tmp_path / "table.tsv"), "matched")
 
 
