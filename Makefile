@@ -105,7 +105,7 @@ study-file:
 
 # What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
 # checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
-PAGE_RULES := aggregate_runs count_errors tabulate_test_accuracy plot_accuracy_by_epoch plot_arms audit_data \
+PAGE_RULES := aggregate_runs count_errors tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
 	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss build_lora_ledger \
 	record_provenance build_report check_report
 PAGE_FILES := report.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \

@@ -116,3 +116,32 @@ if config["checkpoint"]["source"] == "pretrain":
             helpers=helpers("pretrain"),
         script:
             "../scripts/pretrain.py"
+
+    rule plot_pretraining:
+        input:
+            history=rules.pretrain.output.history,
+            manifest=f"{RESULTS}/data/manifest.json",
+        output:
+            svg=report(
+                f"{RESULTS}/figures/pretraining.svg",
+                caption="../report/pretraining.rst",
+                category="Checkpoint",
+                labels={"figure": "pretraining loss by update"},
+            ),
+            png=f"{RESULTS}/figures/pretraining.png",
+        log:
+            f"{LOGS}/plot_pretraining.log",
+        benchmark:
+            f"{BENCHMARKS}/plot_pretraining.tsv"
+        # As the other small jobs of the page in Snakefile; this one is not in every study.
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime="5m",
+        params:
+            helpers=helpers("plot_pretraining"),
+        script:
+            "../scripts/plot_pretraining.py"

@@ -29,6 +29,8 @@ if config["qa"]["enabled"]:
         rules.plot_qa_loss.output.svg,
         rules.build_lora_ledger.output.tsv,
     ]
+if config["checkpoint"]["source"] == "pretrain":
+    RECORDED += [rules.pretrain.output.history, rules.plot_pretraining.output.svg]
 
 
 rule record_provenance:

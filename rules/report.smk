@@ -13,11 +13,18 @@ QA_REPORT = (
     if config["qa"]["enabled"]
     else {}
 )
+# The checkpoint's curve, where the study makes its own.
+PRETRAINING_REPORT = (
+    {"pretraining": rules.pretrain.output.history, "pretraining_figure": rules.plot_pretraining.output.svg}
+    if config["checkpoint"]["source"] == "pretrain"
+    else {}
+)
 
 
 rule build_report:
     input:
         **QA_REPORT,
+        **PRETRAINING_REPORT,
         runs=rules.aggregate_runs.output.runs,
         history=rules.aggregate_runs.output.history,
         test_accuracy=rules.tabulate_test_accuracy.output.tsv,
@@ -90,6 +97,7 @@ rule check_report:
             rules.count_errors.output.errors,
             f"{RESULTS}/data/manifest.json",
             *(QA_REPORT[name] for name in ("qa_summary", "qa_manifest", "lora_ledger") if QA_REPORT),
+            *(PRETRAINING_REPORT[name] for name in ("pretraining",) if PRETRAINING_REPORT),
         ],
     output:
         numbers=f"{RESULTS}/report_numbers.tsv",

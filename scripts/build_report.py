@@ -58,6 +58,28 @@ def missing_runs(study):
     ]
 
 
+def against_baselines(rows, baselines):
+    """Return the sentence on the simple model that validation prefers, and the arms that it beats on test.
+
+    Args:
+        rows: of test_accuracy.tsv.
+        baselines: rows of baselines.tsv; the majority class, which the answer names anyway, is left out.
+    """
+    simple = [row for row in baselines if row["baseline"] != "majority"]
+    best = max(simple, key=lambda row: float(row["valid_accuracy"]))
+    above = [row for row in rows if float(row["mean"]) < float(best["test_accuracy"])]
+    if len(above) == len(rows):
+        place = "above the mean of every arm"
+    elif above:
+        place = f"above the mean of {join(arm_label(row['framework'], row['init']) for row in above)}"
+    else:
+        place = "not above the mean of any arm"
+    return (
+        f"A linear model on {best['features']}, of the simple models on the same splits the best on validation, gets "
+        f"{shown(best['test_accuracy'])} on test, {place}."
+    )
+
+
 def answer(study):
     """The answer in plain sentences, made from the tables; never stronger than they are."""
     rows, runs = study.tsv("test_accuracy"), study.tsv("runs")
@@ -105,6 +127,8 @@ def answer(study):
             else "."
         )
     )
+    if study.has("baselines"):
+        sentences.append(against_baselines(rows, study.tsv("baselines")))
     missing = missing_runs(study)
     return section(
         "answer",
@@ -510,6 +534,7 @@ SECTIONS = (
     arms_compared,
     more.statistics,
     more.learned,
+    more.checkpoint,
     more.question_answering,
     more.ledgers,
     more.protocol,

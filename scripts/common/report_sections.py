@@ -154,6 +154,52 @@ def learned(study):
     )
 
 
+def checkpoint(study):
+    """What the pretrained arms start from: the curve where the study made it."""
+    start = study.settings.get("checkpoint") or {}
+    if start.get("source") == "fetch":
+        lead = "The pretrained arms start from the published checkpoint, fetched from the address in the settings."
+        return section("checkpoint", "Checkpoint", lead=lead)
+    if start.get("source") == "folder":
+        lead = "The pretrained arms start from the checkpoint in the folder of the settings, made elsewhere."
+        return section("checkpoint", "Checkpoint", lead=lead)
+    if not study.has("pretraining", "pretraining_figure"):
+        return None
+    points = [row for row in study.tsv("pretraining") if row["split"] == "valid"]
+    first, last = points[0], points[-1]
+    course = f"{float(last['loss']):.2f} nats a masked piece after {last['update']} updates"
+    if len(points) > 1:
+        course = f"{float(first['loss']):.2f} nats a masked piece after {first['update']} updates, {course}"
+    values = page.tsv_table(
+        study,
+        study.path("pretraining"),
+        "pretrain",
+        "Loss by update, nats a masked piece",
+        {
+            "update": ("Update", as_integer),
+            "split": ("Split", as_text),
+            "loss": ("Loss", page.as_decimals(3)),
+            "tokens": ("Masked pieces", as_integer),
+        },
+        row_header=False,
+    )
+    return section(
+        "checkpoint",
+        "Checkpoint",
+        page.figure(
+            study,
+            study.path("pretraining_figure"),
+            "plot_pretraining",
+            "Loss in nats a masked piece; the held-out text was never trained on.",
+            f"Line chart of the pretraining loss by update, on text trained on and on text kept out: {course}.",
+            values,
+            title="Pretraining loss by update",
+        ),
+        lead=f"The pretrained arms start from a checkpoint that this study made from random weights. Loss on text kept "
+        f"out: {course}.",
+    )
+
+
 def question_answering(study):
     """BLOOM with LoRA: loss, perplexity, and answers side by side."""
     if not study.has("qa_summary", "qa_loss_figure"):

@@ -11,6 +11,7 @@ pytest.importorskip("seaborn")
 
 import plot_accuracy_by_epoch
 import plot_arms
+import plot_pretraining
 from common.arms import ORDER, PALETTE, arms_of, colour_of
 from common.errors import StudyError
 from common.figures import majority_shares, padded_limits
@@ -147,6 +148,23 @@ def test_synthetic_data_are_named_in_the_figure(tmp_path):
         if a.suffix == ".svg":  # text is drawn as paths, after a comment that holds it
             assert "synthetic data" in b.read_text(encoding="utf-8")
             assert "synthetic data" not in a.read_text(encoding="utf-8")
+
+
+def test_the_pretraining_curve_is_the_same_bytes_again_and_needs_held_out_loss(tmp_path):
+    history, manifest = tmp_path / "pretraining.tsv", tmp_path / "manifest.json"
+    write_json(manifest, {"synthetic": True})
+    rows = [{"update": u, "split": s, "loss": 9 - u / 50} for u in (50, 100) for s in ("train", "valid")]
+    write_tsv(history, rows, tuple(rows[0]))
+    first, second = ([tmp_path / f"{name}.{ending}" for ending in ("svg", "png")] for name in "ab")
+    for made in (first, second):
+        plot_pretraining.main(history, manifest, *made)
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert "synthetic data" in first[0].read_text(encoding="utf-8")
+    write_tsv(history, rows[::2], tuple(rows[0]))
+    missing = [tmp_path / f"c.{ending}" for ending in ("svg", "png")]
+    with pytest.raises(StudyError, match="no held-out loss"):
+        plot_pretraining.main(history, manifest, *missing)
+    assert not any(path.exists() for path in missing)
 
 
 def test_missing_arm_or_runs_is_a_clear_error(tmp_path):

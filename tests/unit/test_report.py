@@ -14,6 +14,7 @@ import aggregate_runs
 import build_report
 import plot_accuracy_by_epoch
 import plot_arms
+import plot_pretraining
 import select_checkpoint
 import tabulate_test_accuracy
 from common import page
@@ -287,6 +288,54 @@ def test_verdicts_replace_the_disclaimer(study, tmp_path):
     text = text_of((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "The data do not tell the two frameworks apart." in text
     assert "claims nothing about the arms" not in text
+
+
+def test_the_answer_names_the_simple_model_that_validation_prefers():
+    rows = [
+        {"framework": "fairseq", "init": "pretrained", "mean": "0.8"},
+        {"framework": "huggingface", "init": "random", "mean": "0.7"},
+    ]
+
+    def sentence(words, characters):
+        found = {"majority": ("1", "1"), "tfidf_words": words, "tfidf_characters": characters}
+        columns = ("valid_accuracy", "test_accuracy")
+        return build_report.against_baselines(
+            rows, [{"baseline": n, "features": n} | dict(zip(columns, v, strict=True)) for n, v in found.items()]
+        ).replace("\u00a0", " ")
+
+    # Not the one that does best on test.
+    assert sentence(("0.9", "0.81"), ("0.8", "0.99")) == (
+        "A linear model on tfidf_words, of the simple models on the same splits the best on validation, gets 81.00 % "
+        "on test, above the mean of every arm."
+    )
+    assert sentence(("0.9", "0.75"), ("0.8", "0.99")).endswith(
+        "75.00 % on test, above the mean of Hugging Face, random."
+    )
+    assert sentence(("0.9", "0.7"), ("0.8", "0.99")).endswith("70.00 % on test, not above the mean of any arm.")
+
+
+def test_the_curve_of_a_checkpoint_made_here_is_shown(study, tmp_path):
+    folder, files, html = study
+    assert 'id="checkpoint"' not in html
+    history = folder / "checkpoint" / "pretraining.tsv"
+    history.parent.mkdir(exist_ok=True)
+    points = [(500, "train", 7.2), (500, "valid", 6.4871), (9000, "train", 3.7), (9000, "valid", 3.8381)]
+    rows = [{"update": u, "split": split, "loss": loss, "tokens": 9} for u, split, loss in points]
+    write_tsv(history, rows, tuple(rows[0]))
+    figures = [str(folder / "figures" / f"pretraining.{ending}") for ending in ("svg", "png")]
+    plot_pretraining.main(history, files["manifest"], *figures)
+    more = {"pretraining": str(history), "pretraining_figure": figures[0]}
+    settings = SETTINGS | {"checkpoint": {"source": "pretrain"}}
+    new = build(folder, files | more, settings)
+    assert "6.49 nats a masked piece after 500 updates, 3.84 nats a masked piece after 9000 updates" in text_of(new)
+    assert len(Structure(new).images) == len(Structure(html).images) + 1
+    assert 'href="figures/pretraining.png"' in new and 'href="checkpoint/pretraining.tsv"' in new
+    for source, words in {
+        "fetch": "the published checkpoint, fetched",
+        "folder": "in the folder of the settings",
+    }.items():
+        assert words in text_of(build(tmp_path, files, SETTINGS | {"checkpoint": {"source": source}}))
+    (folder / "report.html").write_text(html, encoding="utf-8")
 
 
 def test_text_from_files_is_escaped(study, tmp_path):
