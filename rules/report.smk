@@ -97,7 +97,7 @@ rule check_report:
             rules.count_errors.output.errors,
             f"{RESULTS}/data/manifest.json",
             *(QA_REPORT[name] for name in ("qa_summary", "qa_manifest", "lora_ledger") if QA_REPORT),
-            *(PRETRAINING_REPORT[name] for name in ("pretraining",) if PRETRAINING_REPORT),
+            *([PRETRAINING_REPORT["pretraining"]] if PRETRAINING_REPORT else []),
         ],
     output:
         numbers=f"{RESULTS}/report_numbers.tsv",
