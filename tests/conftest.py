@@ -1,8 +1,13 @@
 """What several tests share: one tiny study, run once per test session."""
 
+import os
+
 import pytest
 
 import studies
+
+# Jobs buffer what they print, as in a user's shell, whatever the shell of these tests sets.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 
 def pytest_addoption(parser):

@@ -70,9 +70,14 @@ def running(snakemake):
 def _fail(terminal, message, log):
     """Write `message` to the log and to the user's terminal, then exit 1."""
     os.write(terminal, (message + "\n").encode("utf-8", "replace"))
-    with contextlib.suppress(OSError):
+    try:
         if log:
             print(message, file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
+    except OSError:
+        # What a full disk did not take is still buffered; Python would try again at its exit, fail and exit with 120.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
     raise SystemExit(1)

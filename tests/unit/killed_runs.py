@@ -87,6 +87,7 @@ def child(script, run):
     log = os.open(f"{run['name']}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    sys.stdout.reconfigure(line_buffering=True)  # as in a rule's script: a kill loses no line
     status = 1
     try:
         if run["kill"]:
