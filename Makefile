@@ -32,6 +32,8 @@ LOG := $(VENV)/install.log
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONNOUSERSITE := 1
+# Debian 12's pip (23.0) would run `setup.py install` and record no list of files; later ones build a wheel.
+export PIP_USE_PEP517 := 1
 
 # The stamps carry the lock's checksum: another lock, another stamp; the same lock, nothing to do.
 RUN_STAMP := $(VENV)/installed-$(shell cat requirements.txt requirements-fairseq.txt | cksum | cut -d' ' -f1)

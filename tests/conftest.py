@@ -1,8 +1,10 @@
 """What several tests share: one tiny study, run once per test session."""
 
 import os
+import shutil
 
 import pytest
+from filelock import FileLock
 
 import studies
 
@@ -23,10 +25,16 @@ def tiny_study(tmp_path_factory):
     """Return the working folder of a tiny embedded study that ran through real Snakemake, cut off from every network
     where this machine allows it (test_air_gap.py rests on that).
 
-    Tests may plan on it, and take away what can be made again without training; they leave it finished.
+    One of pytest's processes runs it, each has a copy. Tests may plan on it, and take away what can be made again
+    without training; they leave it finished.
     """
-    folder = tmp_path_factory.mktemp("tiny-study")
-    study, cut = studies.write_study(folder / "study.yaml"), studies.without_network()
-    done = studies.snakemake(folder, "--quiet", "progress", study=study, prefix=cut)
-    assert done.returncode == 0, done.output
-    return folder
+    base = tmp_path_factory.getbasetemp()
+    whole = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny-study-whole"
+    with FileLock(f"{whole}.lock"):
+        if not whole.exists():
+            made = tmp_path_factory.mktemp("tiny-study-made")
+            study, cut = studies.write_study(made / "study.yaml"), studies.without_network()
+            done = studies.snakemake(made, "--quiet", "progress", study=study, prefix=cut)
+            assert done.returncode == 0, done.output
+            made.rename(whole)
+    return shutil.copytree(whole, tmp_path_factory.mktemp("tiny-study"), symlinks=True, dirs_exist_ok=True)

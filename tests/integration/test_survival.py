@@ -125,7 +125,8 @@ def fill_the_disk(folder):
     status, output = run(disk, study, target)
     print(output[-3000:])
     assert status != 0 and "free: free some space" in output
-    subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+    # Type and source named: with the folder alone, mount adds options that only root may set again.
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "remount,size=60m", "tmpfs", disk], check=True)
     status, output = run(disk, study, target)
     print(output[-6000:])
     assert status == 0 and (disk / target / "model.safetensors").stat().st_size > 90_000
