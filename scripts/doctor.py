@@ -7,6 +7,7 @@ Python from 3.8 on runs it with its standard library alone, and what needs more 
 import argparse
 import base64
 import collections
+import contextlib
 import errno
 import fcntl
 import functools
@@ -399,6 +400,17 @@ def check_gpu(told):
     return warn("gpu", f"{found}; but PyTorch cannot use it: {said}", remedy)
 
 
+def check_processor(case, cpuinfo="/proc/cpuinfo"):
+    """Yield what `precision: auto` trains in without a GPU, where Linux says what the processor can."""
+    with contextlib.suppress(OSError), open(cpuinfo, encoding="utf-8") as handle:
+        words = set(handle.read().split())
+        # As common.training.has_fast_bfloat16, which needs PyTorch.
+        if words & {"avx512_bf16", "amx_bf16"}:
+            yield ok("processor", "AVX512-BF16 or AMX: `precision: auto` trains in bfloat16")
+        else:
+            yield ok("processor", "neither AVX512-BF16 nor AMX: `precision: auto` trains in float32, which is slower")
+
+
 def check_slurm(case):
     """Slurm, where it is installed: whether it answers and has the profile's partition."""
     if not shutil.which("sinfo"):
@@ -644,6 +656,7 @@ CHECKS = (
     check_make,
     check_environment,
     check_frameworks,
+    check_processor,
     check_disk,
     check_memory,
     check_slurm,

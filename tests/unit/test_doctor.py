@@ -368,6 +368,15 @@ def test_gpu(path, driver, torch, status, texts):
     told(doctor.check_gpu(torch), status, *texts)
 
 
+def test_processor(tmp_path):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("flags\t\t: fpu avx2 avx512_bf16 sse\n")
+    told(one(doctor.check_processor(case(), cpuinfo)), "ok", "trains in bfloat16")
+    cpuinfo.write_text("flags\t\t: fpu avx2 sse\n")
+    told(one(doctor.check_processor(case(), cpuinfo)), "ok", "trains in float32")
+    assert not list(doctor.check_processor(case(), tmp_path / "nothing"))
+
+
 def test_imports(path, tmp_path):
     venv = tmp_path / "venv"
     answer = f"print('a warning'); print('''{json.dumps(torch_says())}''')"
