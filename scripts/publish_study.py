@@ -27,6 +27,8 @@ FILES = (
 )
 # The same, of a study that pretrains or answers questions.
 WHERE_MADE = ("checkpoint/pretraining.tsv", "qa/runs.tsv", "qa/summary.tsv")
+# Each run's own records, which `make regenerate` makes the tables from.
+RECORDS = ("run.json", "history.tsv", "selected.json", "weights.json")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
 
@@ -212,7 +214,8 @@ def main(results, config, folder, readme):
         text = handle.read()
     between = marks(config["study"])
     with_block(text, "", *between)  # before anything is written
-    there = [name for name in WHERE_MADE if os.path.exists(os.path.join(results, name))]
+    optional = [*WHERE_MADE, *(os.path.join(run, name) for run in planned(config) for name in RECORDS)]
+    there = [name for name in optional if os.path.exists(os.path.join(results, name))]
     with atomic_path(folder) as temporary:
         for name in dict.fromkeys([*FILES, *there, *links(report)]):
             source, destination = os.path.join(results, name), os.path.join(temporary, name)

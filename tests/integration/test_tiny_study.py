@@ -253,7 +253,8 @@ def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tm
         publish_study.main(str(results), more, str(folder), str(readme))
     assert not folder.exists()
     publish_study.main(str(results), config, str(folder), str(readme))
-    for name in {*publish_study.FILES, *publish_study.links(results / "report.html")}:
+    records = [f"sentiment/fairseq/random/seed1/{name}" for name in publish_study.RECORDS]
+    for name in {*publish_study.FILES, *publish_study.links(results / "report.html"), *records}:
         assert (folder / name).read_bytes() == (results / name).read_bytes()
     assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in readme.read_text(encoding="utf-8")
     assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")
