@@ -117,7 +117,10 @@ def check_parameter_difference(claim, tables):
 def check_better(claim, tables):
     """The runs `better` have a higher mean than the runs `worse`, significantly (Welch's t-test, two-sided, 5 %)."""
     column = claim.get("column", "test_accuracy")
-    first, second = (column_of(select(tables, claim, claim[side]), column) for side in ("better", "worse"))
+    sides = [select(tables, claim, claim[side]) for side in ("better", "worse")]
+    if not all(sides):
+        return UNDECIDED, "there are no such runs"
+    first, second = (column_of(rows, column) for rows in sides)
     if not first or not second:
         return UNDECIDED, "the figures of the single runs are not published"
     difference = float(np.mean(first) - np.mean(second))

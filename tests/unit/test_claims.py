@@ -85,6 +85,13 @@ def verdict(assertion, **keys):
     return claims.check(claim, {"runs.tsv": RUNS})["verdict"]
 
 
+def test_an_arm_that_the_study_has_not_is_told_from_one_whose_figures_are_not_published():
+    unpublished = {"framework": "f", "init": "c", "seed": "1", "valid_accuracy": "0.9", "test_accuracy": ""}
+    for arm, why in (("none", "there are no such runs"), ("c", "the figures of the single runs are not published")):
+        claim = CLAIM | {"assertion": "better", "better": {"init": "a"}, "worse": {"init": arm}}
+        assert claims.check(claim, {"runs.tsv": [*RUNS, unpublished]})["data"] == why
+
+
 def test_headline_recognises_a_validation_figure_by_its_value():
     assert verdict("headline", value="81.0") == "holds"
     assert verdict("headline", value="91.0") == "fails"  # (90 + 92) / 2 on validation
