@@ -34,9 +34,10 @@ def test_the_table_of_the_readme_is_the_published_one(study):
     assert all(os.path.exists(os.path.join(docs(study), name)) for name in FILES)
 
 
-def test_what_the_open_study_says_of_itself_holds():
-    own = [claim["id"] for claim in read_claims(os.path.join(ROOT, "claims", "open.yaml"))]
-    verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs("open"), "claims.tsv"))}
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_what_a_published_study_says_of_itself_holds(study):
+    own = [claim["id"] for claim in read_claims(os.path.join(ROOT, "claims", f"{study}.yaml"))]
+    verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs(study), "claims.tsv"))}
     assert own and {name: verdicts.get(name) for name in own} == dict.fromkeys(own, "holds")
 
 
