@@ -8,15 +8,23 @@ MIRROR ?=
 FIRST ?=
 SECOND ?=
 PAGE ?= results/comparison.html
+NAME ?=
+TRAIN ?=
+VALID ?=
+TEST ?=
+TEXT ?=
+LABEL ?=
+MODEL ?=
 # A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
 # recipes take them from the environment.
-$(foreach name,STUDY MIRROR FIRST SECOND PAGE,$(eval override $(name) := $$(value $(name))))
-export STUDY MIRROR FIRST SECOND PAGE
+OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL
+$(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
+export $(OF_USER)
 # 0: `make mirror` leaves the packages out.
 WHEELS ?= 1
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
-TESTS ?= tests
+TESTS ?=
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -37,7 +45,7 @@ export PIP_USE_PEP517 := 1
 
 # The stamps carry the lock's checksum: another lock, another stamp; the same lock, nothing to do.
 RUN_STAMP := $(VENV)/installed-$(shell cat requirements.txt requirements-fairseq.txt | cksum | cut -d' ' -f1)
-TEST_STAMP := $(VENV)/installed-tests-$(shell cat requirements.txt requirements-fairseq.txt requirements-test.txt | cksum | cut -d' ' -f1)
+TEST_STAMP := $(VENV)/installed-tests-$(shell cat requirements.txt requirements-fairseq.txt $(wildcard requirements-test.txt) | cksum | cut -d' ' -f1)
 
 # A stamp counts only in an environment that works: whole, of the right Python, not moved from elsewhere.
 HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pip" && "$(BIN)/python" -c 'import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))'
@@ -50,25 +58,29 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 ARGS=... TESTS=..."
 
-report: $(RUN_STAMP) ## install if need be, run the embedded study, say where its report is
+report: $(RUN_STAMP) ## install if necessary, run the embedded study, print the path of its report
 	@snakemake --cores $(CORES) $(ARGS)
 	echo "The report: $(CURDIR)/results/embedded/report.html"
 
-print: $(RUN_STAMP) ## the embedded study's report as a PDF, too; needs Chromium
+print: $(RUN_STAMP) ## print the embedded study's report as a PDF; needs Chromium
 	@snakemake --cores $(CORES) results/embedded/report.pdf $(ARGS)
 	echo "The report: $(CURDIR)/results/embedded/report.pdf"
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
-	@snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
+	@python -m tools.check_settings "$$STUDY"
+	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
 
+new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [VALID=FILE] [MODEL=FOLDER]
+	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --model="$$MODEL"
+
 # The index and not the folder's own wheels: those may be out of date, and this machine has a network.
 mirror wheels: WHEELS_OF_MIRROR :=
-mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## all that a study needs without network, in a folder: MIRROR=FOLDER [STUDY=FILE] [WHEELS=0]
-	@python scripts/fill_mirror.py "$${STUDY:-config.yaml}" "$$MIRROR"
+mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## collect all that a study needs without a network in a folder: MIRROR=FOLDER [STUDY=FILE] [WHEELS=0]
+	@python -m tools.mirror "$${STUDY:-config.yaml}" "$$MIRROR"
 
-wheels: mirror-folder $(RUN_STAMP) ## the packages of the environment alone, in MIRROR/wheels: MIRROR=FOLDER
+wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheels: MIRROR=FOLDER
 	@wheels="$$MIRROR/wheels"
 	# Whether a folder is enough to install from: pip resolves the locks against it alone.
 	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
@@ -77,7 +89,7 @@ wheels: mirror-folder $(RUN_STAMP) ## the packages of the environment alone, in 
 		echo "== pip wheel $$*" >> "$(LOG)"
 		if ! python -m pip wheel --wheel-dir "$$wheels.part" "$$@" >> "$(LOG)" 2>&1; then
 			tail -n 15 "$(LOG)" >&2
-			echo "make: collecting the packages stopped; the whole log is $(LOG). Mend the cause and run make again." >&2
+			echo "make: collecting the packages stopped; the whole log is $(LOG). Fix the cause and run make again." >&2
 			exit 1
 		fi
 	}
@@ -107,23 +119,24 @@ study-file:
 
 # What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
 # checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
-PAGE_RULES := aggregate_runs count_errors tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
-	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss build_lora_ledger \
-	record_provenance build_report check_report
-PAGE_FILES := report.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \
+PAGE_RULES := aggregate_runs count_errors measure_errors measure_classes tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
+	plot_arms_by_epoch plot_train_and_valid measure_overfitting derive_parameters plot_parameters \
+	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss tabulate_rank_sweep \
+	plot_rank_sweep build_lora_ledger plot_lora_schematic record_provenance build_report check_report
+PAGE_FILES := report.html report_alone.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \
 	test_accuracy.tsv test_accuracy.md test_accuracy.tex audit.tsv audit.json protocol_diff.tsv baselines.tsv \
-	claims.tsv statistics figures qa/runs.tsv qa/loss.tsv qa/summary.tsv qa/generations.jsonl qa/lora_ledger.tsv \
-	qa/lora_ledger.md qa/figures
+	claims.tsv claims_by_report.tsv statistics figures errors overfitting parameters qa/runs.tsv qa/loss.tsv qa/summary.tsv \
+	qa/generations.jsonl qa/lora_ledger.tsv qa/lora_ledger.md qa/rank_sweep.tsv qa/figures
 # The study that STUDY names, else the embedded one, by the name in its file.
 STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)
 # In YAML a quotation mark inside single ones is written twice.
 OF_STUDY = $(if $(STUDY),--configfile "$$STUDY") $(if $(MIRROR),--config "mirror='$${MIRROR//\'/\'\'}'")
 
-clean-report: ## remove a study's report, figures and tables; the records of its runs stay: [STUDY=FILE]
+clean-report: ## remove a study's report, figures and tables; keep the records of its runs: [STUDY=FILE]
 	@cd "results/$(STUDY_NAME)"
 	rm -rf $(PAGE_FILES)
 
-regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, and compare the bytes: [STUDY=FILE]
+regenerate: $(RUN_STAMP) ## rebuild report, figures and tables from the records, train nothing, compare the bytes: [STUDY=FILE]
 	@cd "results/$(STUDY_NAME)"
 	before=$$(find $(PAGE_FILES) -type f -exec sha256sum {} + 2> /dev/null || true)
 	kept=$$(mktemp)
@@ -137,29 +150,35 @@ regenerate: $(RUN_STAMP) ## make them again from the records, training nothing, 
 	if [ -n "$${failed:-}" ]; then
 		rm -rf $(PAGE_FILES)
 		tar --extract --file="$$kept"
-		echo "regenerate: Snakemake ended with $$failed; the files of before are back" >&2
+		echo "regenerate: Snakemake ended with $$failed; the previous files are back" >&2
 		exit 1
 	fi
 	if [ -z "$$before" ]; then
-		echo "Made again; there was nothing before to compare with: $$PWD/report.html"
+		echo "Rebuilt; there was nothing to compare with: $$PWD/report.html"
 	else
 		if ! sha256sum --check --quiet <<< "$$before"; then
-			echo "regenerate: other bytes than before. The page and the crate name the commit of the code: another commit changes both" >&2
+			echo "regenerate: the bytes differ. Page and crate name the commit of the code, so another commit changes both" >&2
 			exit 1
 		fi
-		echo "The same bytes in all $$(wc -l <<< "$$before") files that were there: $$PWD/report.html"
+		echo "Identical bytes in all $$(wc -l <<< "$$before") files: $$PWD/report.html"
 	fi
 
 snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as a zip: [STUDY=FILE]
 	@snakemake --report "results/$(STUDY_NAME)/snakemake-report.zip" --cores 1 $(OF_STUDY) $(ARGS)
 	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
 
+migrate: $(RUN_STAMP) ## results of a study that was finished before arms had names, brought to today's paths: [STUDY=FILE]
+	@python -m tools.migrate "$$STUDY"
+
 compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=claims/published_runs.tsv:published [PAGE=FILE]
-	@python scripts/compare_studies.py "$$FIRST" "$$SECOND" "$$PAGE"
+	@python -m tools.compare "$$FIRST" "$$SECOND" "$$PAGE"
 	echo "The comparison: $$PAGE"
 
-tensorboard: $(RUN_STAMP) ## every run's curves, named by arm and seed, in the browser: [STUDY=FILE]
-	@tensorboard --logdir "results/$(STUDY_NAME)/sentiment" $(ARGS)
+handin: $(RUN_STAMP) ## figures, tables, methods and a text with bound numbers for a paper: [STUDY=FILE]
+	@python -m tools.handin "results/$(STUDY_NAME)"
+
+tensorboard: $(RUN_STAMP) ## show the curves of every training, of unfinished ones too: [STUDY=FILE]
+	@tensorboard --logdir "results/$(STUDY_NAME)" $(ARGS)
 
 benchmark: $(RUN_STAMP) ## time plain commands and the workflow in turn: [MODE=short|epoch|full] [MIRROR=FOLDER]
 	@PYTHONPATH=scripts python benchmarks/benchmark.py --mode $(or $(MODE),short) $(if $(MIRROR),--mirror "$$MIRROR") $(ARGS)
@@ -167,27 +186,32 @@ benchmark: $(RUN_STAMP) ## time plain commands and the workflow in turn: [MODE=s
 equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and test that they agree: [MIRROR=FOLDER]
 	@PYTHONPATH=scripts python benchmarks/equivalence.py $(if $(MIRROR),--mirror "$$MIRROR") $(ARGS)
 
-overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, the report made again
+overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, rebuilding the report
 	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
 
 # Any Python will do: what needs the environment is left out where there is none.
-doctor: ## tell whether this machine can run a study, and what to do where not; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
+doctor: ## check whether this machine can run a study, and say what to do; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
 	@for python in "$(BIN)/python" "$(PYTHON)" python3; do
 		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null; then
-			exec "$$python" scripts/doctor.py --venv "$(VENV)" --python "$(PYTHON)" --study "$$STUDY" --mirror "$$MIRROR" $(ARGS)
+			exec "$$python" -m tools.doctor --venv "$(VENV)" --python "$(PYTHON)" --study "$$STUDY" --mirror "$$MIRROR" $(ARGS)
 		fi
 	done
 	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
 	exit 1
 
-test: lint ## install if need be, check the form of the code, run the tests
-	@pytest -n 2 --dist loadfile $(TESTS)
+test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tests/unit]
+	@pytest -n 2 --dist worksteal $(or $(TESTS),-m "not slow")
 
-fuzz: $(TEST_STAMP) ## random input for every reader of files from elsewhere: [MINUTES=10]
-	@python tests/fuzz.py "$(or $(MINUTES),10)"
+# By file: tests of one file share a study that takes minutes.
+test-slow: $(TEST_STAMP) ## the slow tests: Slurm, S3, kills, browser, isolated environments, air gap: [TESTS=FILE]
+	@pytest -n 2 --dist loadfile -m slow $(TESTS)
 
-test-faults: $(RUN_STAMP) ## kill a study 20 times at random moments, compare with an undisturbed run: [STUDY=FILE] [ARGS="--kills 5"]
-	@python tests/fault_injection.py $(if $(STUDY),--study "$$STUDY") --cores $(CORES) $(ARGS)
+fuzz: $(TEST_STAMP) ## fuzz every file parser: [MINUTES=10]
+	@PYTHONPATH=tests python -m support.fuzz "$(or $(MINUTES),10)"
+
+test-faults: $(RUN_STAMP) ## kill a study at boundaries and random moments, then each resumable job: [STUDY=FILE] [ARGS="--kills 5"]
+	@PYTHONPATH=tests python -m support.fault_injection $(if $(STUDY),--study "$$STUDY") --cores $(CORES) $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests:scripts python -m support.resumable_jobs
 
 lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	@ruff check --quiet .
@@ -195,7 +219,7 @@ lint: $(TEST_STAMP) ## ruff, snakefmt and Snakemake's own lint
 	snakefmt --check Snakefile rules
 	snakemake --lint
 
-format: $(TEST_STAMP) ## put the code into the form that lint wants
+format: $(TEST_STAMP) ## format the code as lint requires
 	@ruff check --fix --quiet .
 	ruff format --quiet .
 	snakefmt Snakefile rules
@@ -204,20 +228,39 @@ env: $(RUN_STAMP) ## only install what the workflow needs
 
 test-env: $(TEST_STAMP) ## only install what the workflow and its tests need
 
-test-envs: $(TEST_STAMP) ## install each conda environment's packages with pip, alone, and run jobs in it; takes long
+test-envs: $(TEST_STAMP) ## install each conda environment's packages with pip, alone, and run jobs in it; slow
 	@pytest tests/integration/test_isolated_environments.py --install-environments $(ARGS)
 
-lock: $(TEST_STAMP) ## after a change to requirements.in or a pip install: write the lock files and envs/*.yaml anew
+# What the site holds: the pages and what they link to.
+SITE_PARTS := README.md CHANGELOG.md CONTRIBUTING.md LICENSE CITATION.cff config.yaml Snakefile docs published profiles schemas studies claims
+
+docs: ## build the documentation as a searchable site: site/index.html
+	@lock=$$(cksum < requirements-docs.txt)
+	if [ "$$(cat .venv-docs/installed 2> /dev/null)" != "$$lock" ]; then
+		echo "Installing MkDocs into .venv-docs"
+		rm -rf .venv-docs
+		$(PYTHON) -m venv .venv-docs
+		.venv-docs/bin/python -m pip install --quiet --quiet --requirement requirements-docs.txt
+		echo "$$lock" > .venv-docs/installed
+	fi
+	pages=$$(mktemp -d)
+	trap 'rm -rf "$$pages"' EXIT
+	cp -r $(SITE_PARTS) "$$pages"
+	NO_MKDOCS_2_WARNING=1 RESEED_PAGES="$$pages" .venv-docs/bin/mkdocs build --strict --quiet
+	echo "The documentation: $(CURDIR)/site/index.html"
+
+lock: $(TEST_STAMP) ## rewrite the lock files and envs/*.yaml, after a change to requirements.in or a pip install
 	@python .ci/lock.py
 
-clean: ## remove generated results and caches; downloads and the environment stay
-	@rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis
+clean: ## remove generated results and caches; downloads and environments stay, those of conda and containers too
+	@rm -rf results .pytest_cache .ruff_cache .hypothesis
+	[ ! -d .snakemake ] || find .snakemake -mindepth 1 -maxdepth 1 ! -name conda ! -name singularity -exec rm -rf {} +
 
 # Wheels in the mirror (`make mirror`) replace the package index.
 WHEELS_OF_MIRROR := yes
 
 # An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
-# stopped in mid-air and may take half a package for a whole one: so the environment is made anew (pip's
+# interrupted and may take half a package for a whole one, so the environment is recreated (pip's
 # cache keeps that short). The stamp is written last.
 define BEGIN
 # Not the environment's own interpreter, which may be removed below.
@@ -232,7 +275,7 @@ if ! "$$python" -c 'import ensurepip, venv' 2> /dev/null; then
 	exit 1
 fi
 if [ -e "$(VENV)" ] && ! { $(HEALTHY); } 2> /dev/null; then
-	echo "$(VENV) is unfinished or broken: making it anew"
+	echo "$(VENV) is unfinished or broken: recreating it"
 	rm -rf "$(VENV)"
 fi
 if [ ! -e "$(VENV)" ]; then
@@ -252,7 +295,7 @@ pip_install() {
 		if [ -n "$$offline" ]; then
 			echo "make: packages were taken from $$offline alone. Where there is network, 'make wheels MIRROR=$$MIRROR' brings it up to date." >&2
 		fi
-		echo "make: the installation stopped; the whole log is $(LOG). Mend the cause and run make again (no network: docs/air-gap.md)." >&2
+		echo "make: the installation stopped; the whole log is $(LOG). Fix the cause and run make again (no network: docs/guides/offline.md)." >&2
 		exit 1
 	fi
 }

@@ -78,7 +78,7 @@ def locks(table):
     for name in environments:
         direct = table[name]
         indirect = closure(direct, installed_needs) - direct
-        lines = [header, "channels:", "  - conda-forge", "  - nodefaults", "dependencies:"]
+        lines = [header, "channels:", "  - conda-forge", "dependencies:"]
         lines += [f"  - {package}" for package in [*CONDA, *CONDA_MORE.get(name, [])]]
         lines += ["  - pip:", *(f"      - {text}" for text in pins(direct))]
         lines += ["      # needed by those", *(f"      - {text}" for text in pins(indirect))]

@@ -16,11 +16,11 @@ import statistics
 import subprocess
 import sys
 
-from common.batching import count_updates
 from common.files import read_json, write_json, write_text
-from common.machine import commit, machine, now, package_versions
-from common.training import PACKAGES, has_fast_bfloat16
-from plain_commands import FRAMEWORKS, ROOT, Study, timed
+from common.machine import machine
+from plain_commands import FRAMEWORKS, ROOT, Study, circumstances, timed
+from training.batching import count_updates
+from training.precision import has_fast_bfloat16
 
 # What each mode cuts down; None: the whole. `table`: all runs of the study, three seeds an arm, not some at once.
 MODES = {
@@ -68,7 +68,7 @@ def measure_plain(study, framework, init, seed, threads):
 
 
 def measure_workflow(study, runs, threads=None):
-    """Let the workflow make the test predictions of runs, (framework, init, seed), anew; return the whole's costs."""
+    """Let the workflow make the test predictions of runs, (framework, init, seed), again; return the whole's costs."""
     folders, targets = zip(*(study.forget(*run) for run in runs), strict=True)
     cost = timed(study.snakemake(*targets, threads=threads), os.path.join(study.plain, "workflow.log"))
     return with_updates(cost, os.path.join(folders[0], "tensorboard"))
@@ -126,9 +126,9 @@ def tokens_an_update(study):
     Returns:
         tuple: tokens, and the sum over the update's reviews of tokens squared (for attention).
     """
-    from common.token_ids import read_token_ids
+    from finetuning.lib.token_ids import read_token_ids
 
-    sequences, _ = read_token_ids(os.path.join(study.results, "sentiment", "token-ids", "train.npz"))
+    sequences, _ = read_token_ids(os.path.join(study.results, "finetuning", "token-ids", "checkpoint", "train.npz"))
     updates = count_updates(len(sequences), 8, 1)
     lengths = [len(sequence) for sequence in sequences]
     return sum(lengths) / updates, sum(n * n for n in lengths) / updates
@@ -219,6 +219,72 @@ def markdown(record):
     return "\n".join([*lines, "", f"Matrix-product peak, GFLOP/s: {peaks}.", ""])
 
 
+def measure(study, cut, rounds, measured):
+    """Time both sides in turn, a run of each framework a round.
+
+    Args:
+        study: the prepared `Study`.
+        cut: the mode's entry of `MODES`.
+        rounds: rounds of plain, workflow, plain, ...
+        measured: `Measured`, which keeps what an earlier call has timed.
+
+    Returns:
+        tuple[dict, dict]: the costs of each run by framework and side; by framework the seconds for each of several
+            runs at once, empty where the mode times the whole table instead.
+    """
+    cores, seeds = machine()["cores"], study.config["finetuning"]["seeds"]
+    runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
+    packed = {} if cut["table"] else {framework: [] for framework in FRAMEWORKS}
+    several = seeds[: min(cores, len(seeds))]
+    for turn in range(1, rounds + 1):
+        for framework in FRAMEWORKS:
+            name, alone = f"{framework}-{turn}", [(framework, "pretrained", 1)]
+            plain = measured.take("plain", name, measure_plain, study, framework, "pretrained", turn, cores)
+            runs[framework]["plain"].append(plain)
+            runs[framework]["workflow"].append(measured.take("alone", name, measure_workflow, study, alone, cores))
+            if framework in packed:
+                together = [(framework, "pretrained", seed) for seed in several]
+                cost = measured.take("together", name, measure_workflow, study, together)
+                packed[framework].append(cost["seconds"] / len(several))
+    return runs, packed
+
+
+def rates(runs, peaks, gflop, tokens):
+    """Return each side's real tokens a second and the share of the matrix peak that it uses.
+
+    Args:
+        runs: what `measure` returns first.
+        peaks: GFLOP/s of the plain side's products, then of the workflow's.
+        gflop, tokens: of an update.
+    """
+    found = {framework: {} for framework in runs}
+    for framework, sides in runs.items():
+        for (side, costs), peak in zip(sides.items(), peaks, strict=True):
+            update = statistics.median(cost["update_seconds"] for cost in costs)
+            found[framework][side] = {"tokens_per_second": tokens / update, "share_of_peak": gflop / update / peak}
+    return found
+
+
+def whole_table(study, plain_run, pack, measured):
+    """Return the seconds of the course's table of nine runs: the plain side's counted up, the workflow's too or timed.
+
+    Args:
+        study: the prepared `Study`.
+        plain_run: seconds of one plain run, by framework.
+        pack: seconds for each of several of the workflow's runs at once, by framework; empty: time all nine.
+        measured: as for `measure`.
+    """
+    count = {framework: sum(n for arm, n in TABLE.items() if arm.startswith(framework)) for framework in FRAMEWORKS}
+    table = {"measured": not pack, "plain": sum(n * plain_run[framework] for framework, n in count.items())}
+    if pack:
+        table["workflow"] = sum(n * pack[framework] for framework, n in count.items())
+    else:
+        everything = [(*arm.split("-"), seed) for arm, n in TABLE.items() for seed in range(1, n + 1)]
+        cost = measured.take("table", "nine-runs", measure_workflow, study, everything)
+        table |= {"workflow": cost["seconds"], "cpu_seconds": cost["cpu_seconds"], "peak_mb": cost["peak_mb"]}
+    return table | {"ratio": table["workflow"] / table["plain"]}
+
+
 def main(arguments=None):
     """Run the benchmark and write `results/benchmark-MODE/benchmark.json` and `.md`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -228,84 +294,45 @@ def main(arguments=None):
     parser.add_argument("--keep", nargs="*", choices=KINDS, default=[], help="parts to take from an earlier call")
     options = parser.parse_args(arguments)
     cut = MODES[options.mode]
-    rounds = options.rounds or cut["rounds"]
+    rounds, cores = options.rounds or cut["rounds"], machine()["cores"]
     changes = {
         "data": {"n_train": cut["n_train"], "n_test": cut["n_test"]},
-        "sentiment": {"finetuning": {"epochs": cut["epochs"]}},
+        "finetuning": {"training": {"epochs": cut["epochs"]}},
     }
     study = Study(os.path.join(ROOT, "benchmarks", "study.yaml"), f"benchmark-{options.mode}", changes, options.mirror)
     study.prepare()
-    cores = machine()["cores"]
-    runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
-    packed = {} if cut["table"] else {framework: [] for framework in FRAMEWORKS}
-    at_once = min(cores, len(study.config["sentiment"]["seeds"]))
     measured = Measured(study.plain, options.keep)
-    for turn in range(1, rounds + 1):
-        for framework in FRAMEWORKS:
-            name, alone = f"{framework}-{turn}", [(framework, "pretrained", 1)]
-            plain = measured.take("plain", name, measure_plain, study, framework, "pretrained", turn, cores)
-            runs[framework]["plain"].append(plain)
-            runs[framework]["workflow"].append(measured.take("alone", name, measure_workflow, study, alone, cores))
-            if framework in packed:
-                several = [(framework, "pretrained", seed) for seed in study.config["sentiment"]["seeds"][:at_once]]
-                cost = measured.take("together", name, measure_workflow, study, several)
-                packed[framework].append(cost["seconds"] / at_once)
+    runs, packed = measure(study, cut, rounds, measured)
     precision = "bfloat16" if has_fast_bfloat16() else "float32"
-    peaks = {
-        f"float32, {cores} threads": matrix_peak(cores, "float32"),
-        f"{precision}, {cores} threads": matrix_peak(cores, precision),
-    }
+    kinds = [f"{kind}, {cores} threads" for kind in ("float32", precision)]
+    peaks = {kind: matrix_peak(cores, kind.partition(",")[0]) for kind in dict.fromkeys(kinds)}
     gflop, (tokens, _) = gflop_an_update(study), tokens_an_update(study)
-    rates = {}
-    for framework, sides in runs.items():
-        rates[framework] = {}
-        for (side, costs), peak in zip(sides.items(), peaks.values(), strict=True):
-            update = statistics.median(cost["update_seconds"] for cost in costs)
-            rates[framework][side] = {
-                "tokens_per_second": tokens / update,
-                "share_of_peak": gflop / update / peak,
-            }
-    medians = {framework: summary(sides["plain"], sides["workflow"]) for framework, sides in runs.items()}
+    medians = {framework: summary(both["plain"], both["workflow"]) for framework, both in runs.items()}
     plain_run = {framework: medians[framework]["seconds"]["plain"] for framework in FRAMEWORKS}
     pack = {framework: statistics.median(seconds) for framework, seconds in packed.items()}
-    count = {framework: sum(n for arm, n in TABLE.items() if arm.startswith(framework)) for framework in FRAMEWORKS}
-    table = {
-        "measured": cut["table"],
-        "plain": sum(count[framework] * plain_run[framework] for framework in FRAMEWORKS),
-    }
-    if cut["table"]:
-        everything = [(*arm.split("-"), seed) for arm, n in TABLE.items() for seed in range(1, n + 1)]
-        cost = measured.take("table", "nine-runs", measure_workflow, study, everything)
-        table |= {"workflow": cost["seconds"], "cpu_seconds": cost["cpu_seconds"], "peak_mb": cost["peak_mb"]}
-    else:
-        table["workflow"] = sum(count[framework] * pack[framework] for framework in FRAMEWORKS)
-    table["ratio"] = table["workflow"] / table["plain"]
+    at_once = min(cores, len(study.config["finetuning"]["seeds"]))
     record = {
         "mode": options.mode,
-        "n_train": cut["n_train"],
-        "epochs": cut["epochs"],
+        **{key: cut[key] for key in ("n_train", "epochs")},
         "rounds": rounds,
         "runs": medians,
         "raw": runs,
         "packed": {
             framework: {
                 "runs": at_once,
-                "seconds_per_run": pack[framework],
-                "ratio": pack[framework] / plain_run[framework],
+                "seconds_per_run": seconds,
+                "ratio": seconds / plain_run[framework],
                 "raw": packed[framework],
             }
-            for framework in packed
+            for framework, seconds in pack.items()
         },
-        "table": table,
+        "table": whole_table(study, plain_run, pack, measured),
         "matrix_peak_gflops": peaks,
         "gflop_per_update": gflop,
         "tokens_per_update": tokens,
-        "rates": rates,
+        "rates": rates(runs, [peaks[kind] for kind in kinds], gflop, tokens),
         "precision": precision,
-        "machine": machine(),
-        "versions": package_versions(PACKAGES),
-        "commit": commit(),
-        "ended": now(),
+        **circumstances(),
     }
     path = os.path.join(study.results, "benchmark.json")
     write_json(path, record)

@@ -10,6 +10,7 @@ differ by half a point, nine times in ten.
 """
 
 import argparse
+import functools
 import math
 import os
 import re
@@ -21,12 +22,10 @@ import matplotlib
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
 from common.files import read_json, read_tsv, write_json, write_text, write_tsv
-from common.machine import commit, machine, now, package_versions
-from common.training import PACKAGES
-from plain_commands import ROOT, Study, timed
+from common.machine import machine
+from plain_commands import FRAMEWORKS, ROOT, Study, circumstances, timed
 
 MARGIN = 0.015
-FRAMEWORKS = ("fairseq", "huggingface")
 COLUMNS = ("framework", "side", "seed", "epoch", "split", "metric", "value")
 # A line of fairseq's log: loss in bits an example, accuracy in percent with one decimal.
 VALIDATION = re.compile(r"on '(valid|test)' subset \| loss ([0-9.]+) .*?\| accuracy ([0-9.]+)")
@@ -57,13 +56,13 @@ def plain_huggingface(out):
 
 def workflow_rows(study, framework, seed):
     """Return the rows of a run of the workflow; its test accuracy, of the selected epoch, as epoch 0."""
-    run = os.path.join("sentiment", framework, "pretrained", f"seed{seed}")
+    run = os.path.join("finetuning", f"{framework}-pretrained", f"seed{seed}")
     rows = [
         (int(row["epoch"]), row["split"], row["metric"], float(row["value"]))
         for row in read_tsv(os.path.join(study.results, run, "history.tsv"))
         if row["split"] == "valid" and row["metric"] in ("loss", "accuracy")
     ]
-    predictions = read_tsv(os.path.join(study.results, "predictions", framework, "pretrained", f"seed{seed}.tsv"))
+    predictions = read_tsv(os.path.join(study.results, "predictions", f"{framework}-pretrained", f"seed{seed}.tsv"))
     right = sum(row["label"] == row["prediction"] for row in predictions)
     return [*rows, (0, "test", "accuracy", right / len(predictions))]
 
@@ -147,6 +146,17 @@ def markdown(record):
     return "\n".join([*lines, "", note, ""])
 
 
+def run_plain(study, run):
+    """Return the rows of a run of the plain side; a finished one is kept, so this command can be called again."""
+    out = study.plain_folder(*run)
+    if not os.path.exists(os.path.join(out, "finished")):
+        out = study.fresh_folder(*run)
+        timed(study.plain_command(*run, out), os.path.join(out, "log"), 1)
+        write_text(os.path.join(out, "finished"), "")
+    print("plain:", *run, flush=True)
+    return {"fairseq": plain_fairseq, "huggingface": plain_huggingface}[run[0]](out)
+
+
 def main(arguments=None):
     """Run both sides and write `results/equivalence/equivalence.{json,md,tsv,svg}`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -156,26 +166,15 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     path = os.path.join(ROOT, "benchmarks", "equivalence.yaml")
-    study = Study(path, "equivalence", {"sentiment": {"seeds": list(seeds)}}, options.mirror)
+    study = Study(path, "equivalence", {"finetuning": {"seeds": list(seeds)}}, options.mirror)
     print("preparing", flush=True)
     study.prepare()
     runs = [(framework, "pretrained", seed) for seed in seeds for framework in FRAMEWORKS]
     print(f"the workflow: {len(runs)} runs", flush=True)
-    targets = [f"predictions/{framework}/{init}/seed{seed}.tsv" for framework, init, seed in runs]
+    targets = [f"predictions/{framework}-{init}/seed{seed}.tsv" for framework, init, seed in runs]
     timed(study.snakemake(*targets), os.path.join(study.plain, "workflow.log"))
-
-    def run_plain(run):
-        out = study.plain_folder(*run)
-        # A finished run is kept: this command can be stopped and called again.
-        if not os.path.exists(os.path.join(out, "finished")):
-            out = study.fresh_folder(*run)
-            timed(study.plain_command(*run, out), os.path.join(out, "log"), 1)
-            write_text(os.path.join(out, "finished"), "")
-        print("plain:", *run, flush=True)
-        return {"fairseq": plain_fairseq, "huggingface": plain_huggingface}[run[0]](out)
-
     with ThreadPoolExecutor(machine()["cores"]) as pool:
-        plain = dict(zip(runs, pool.map(run_plain, runs), strict=True))
+        plain = dict(zip(runs, pool.map(functools.partial(run_plain, study), runs), strict=True))
     sides = {"plain": plain, "workflow": {run: workflow_rows(study, run[0], run[2]) for run in runs}}
     accuracies = {
         side: {
@@ -197,10 +196,7 @@ def main(arguments=None):
         },
         "n_test": sum(1 for _ in read_tsv(os.path.join(study.results, targets[0]))),
         "seeds": list(seeds),
-        "machine": machine(),
-        "versions": package_versions(PACKAGES),
-        "commit": commit(),
-        "ended": now(),
+        **circumstances(),
     }
     write_tsv(os.path.join(study.results, "equivalence.tsv"), rows, COLUMNS)
     write_json(os.path.join(study.results, "equivalence.json"), record)

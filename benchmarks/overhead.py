@@ -40,7 +40,7 @@ def plan(n_seeds):
     with tempfile.TemporaryDirectory() as folder:
         overlay = os.path.join(folder, "seeds.yaml")
         with open(overlay, "w", encoding="utf-8") as handle:
-            yaml.safe_dump({"study": "plan", "sentiment": {"seeds": list(range(1, n_seeds + 1))}}, handle)
+            yaml.safe_dump({"study": "plan", "finetuning": {"seeds": list(range(1, n_seeds + 1))}}, handle)
         command = [SNAKEMAKE, "--snakefile", os.path.join(ROOT, "Snakefile"), "--directory", folder, "--cores", "2"]
         return seconds([*command, "--configfile", overlay, "--dry-run", "--quiet", "all"])
 

@@ -9,9 +9,11 @@ import time
 
 import yaml
 
-from common.batching import count_updates
-from common.study import load_study
-from common.training import warmup_updates
+from common.machine import commit, machine, now, package_versions
+from study.configuration import load_study
+from training.batching import count_updates
+from training.process import PACKAGES
+from training.schedule import warmup_updates
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FRAMEWORKS = ("fairseq", "huggingface")
@@ -32,7 +34,9 @@ def timed(command, log, threads=None):
     Raises:
         SystemExit: the command failed; the message names its log.
     """
-    environment = {**os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {})}
+    # The plug-in, which `fairseq-train` imports by its folder, imports its room.
+    environment = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")}
+    environment |= {"OMP_NUM_THREADS": str(threads)} if threads else {}
     started, clock = time.time(), time.monotonic()
     with open(log, "wb") as handle:
         child = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT, cwd=ROOT, env=environment)
@@ -46,6 +50,11 @@ def timed(command, log, threads=None):
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "peak_mb": usage.ru_maxrss / 1024,
     }
+
+
+def circumstances():
+    """Return what a benchmark's record says of the machine and the code that it was measured with."""
+    return {"machine": machine(), "versions": package_versions(PACKAGES), "commit": commit(), "ended": now()}
 
 
 class Study:
@@ -80,19 +89,19 @@ class Study:
 
     def prepare(self):
         """Make data and checkpoint in both forms, and one folder of all splits for `fairseq-train`."""
-        targets = ["checkpoint/huggingface", "sentiment/data-bin/train-valid", "sentiment/data-bin/test"]
-        targets += [f"sentiment/token-ids/{split}.parity.json" for split in ("train", "valid", "test")]
+        targets = ["checkpoint/huggingface", "finetuning/data-bin/train-valid", "finetuning/data-bin/test"]
+        targets += [f"finetuning/token-ids/checkpoint/{split}.parity.json" for split in ("train", "valid", "test")]
         timed(self.snakemake(*targets), os.path.join(self.plain, "prepare.log"))
         for part in ("input0", "label"):
             folder = os.path.join(self.plain, "data-bin", part)
             os.makedirs(folder, exist_ok=True)
             for source in ("train-valid", "test"):
-                for path in glob.glob(os.path.join(self.results, "sentiment", "data-bin", source, part, "*")):
+                for path in glob.glob(os.path.join(self.results, "finetuning", "data-bin", source, part, "*")):
                     shutil.copy(path, folder)
 
     def updates(self):
         """Return the updates of a run and of its warm-up."""
-        settings = self.config["sentiment"]["finetuning"]
+        settings = self.config["finetuning"]["training"]
         updates = count_updates(self.config["data"]["n_train"], settings["batch_size"], settings["epochs"])
         return updates, warmup_updates(updates, settings["warmup_ratio"])
 
@@ -102,10 +111,10 @@ class Study:
 
     def _fairseq(self, init, seed, out):
         """The lab's `fairseq-train`; the plug-in only registers the architecture's name."""
-        sizes, settings = self.config["checkpoint"]["architecture"], self.config["sentiment"]["finetuning"]
+        sizes, settings = self.config["checkpoint"]["architecture"], self.config["finetuning"]["training"]
         updates, warmup = self.updates()
         flags = {
-            "--user-dir": os.path.join(ROOT, "scripts", "fairseq_plugin"),
+            "--user-dir": os.path.join(ROOT, "scripts", "training", "fairseq_plugin"),
             "--arch": "roberta_small",
             "--encoder-layers": sizes["layers"],
             "--encoder-embed-dim": sizes["width"],
@@ -148,7 +157,7 @@ class Study:
 
     def _huggingface(self, init, seed, out):
         """The padded recipe, `plain_huggingface.py`."""
-        settings = self.config["sentiment"]["finetuning"]
+        settings = self.config["finetuning"]["training"]
         flags = {
             "--epochs": settings["epochs"],
             "--batch-size": settings["batch_size"],
@@ -161,7 +170,11 @@ class Study:
         }
         words = [sys.executable, os.path.join(ROOT, "benchmarks", "plain_huggingface.py")]
         words += [os.path.join(self.results, "checkpoint", "huggingface")]
-        words += [os.path.join(self.results, "sentiment", "token-ids"), out, *(["--random"] * (init == "random"))]
+        words += [
+            os.path.join(self.results, "finetuning", "token-ids", "checkpoint"),
+            out,
+            *(["--random"] * (init == "random")),
+        ]
         words += [str(word) for pair in flags.items() for word in pair]
         return [*words, "--betas", *map(str, settings["betas"])]
 
@@ -178,8 +191,8 @@ class Study:
 
     def forget(self, framework, init, seed):
         """Remove a run of the workflow; return its folder and the name of its predictions, the target."""
-        folder = os.path.join(self.results, "sentiment", framework, init, f"seed{seed}")
-        target = f"predictions/{framework}/{init}/seed{seed}.tsv"
+        folder = os.path.join(self.results, "finetuning", f"{framework}-{init}", f"seed{seed}")
+        target = f"predictions/{framework}-{init}/seed{seed}.tsv"
         shutil.rmtree(folder, ignore_errors=True)
         if os.path.exists(os.path.join(self.results, target)):
             os.remove(os.path.join(self.results, target))

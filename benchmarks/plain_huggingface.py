@@ -15,9 +15,9 @@ import numpy as np
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
-from common.scoring import PAD
-from common.token_ids import read_token_ids
-from finetune_huggingface import build_model
+from finetuning.lib.classifier import build_model
+from finetuning.lib.scoring import PAD
+from finetuning.lib.token_ids import read_token_ids
 
 
 class Padded(Dataset):
@@ -50,8 +50,8 @@ class DecayEverywhere(Trainer):
         return [name for name, _ in model.named_parameters()]
 
 
-def main(arguments=None):
-    """Train on `train`, validate on `valid` every epoch, score `test` at the end; write `run.json`."""
+def parse(arguments):
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", help="Hugging Face folder, or with --random: only its sizes are read")
     parser.add_argument("token_ids", help="folder of {train,valid,test}.npz")
@@ -67,18 +67,18 @@ def main(arguments=None):
     parser.add_argument("--max-length", type=int, default=256)
     parser.add_argument("--eval-batch-size", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
 
+
+def main(arguments=None):
+    """Train on `train`, validate on `valid` every epoch, score `test` at the end; write `run.json`."""
+    options = parse(arguments)
+    settings = {"classifier_dropout": 0.0, "head_initialisation": "linear", "token_types": False}
     model = build_model(
         options.checkpoint,
         "random" if options.random else "pretrained",
         options.seed,
-        {
-            "dropout": options.dropout,
-            "classifier_dropout": 0.0,
-            "head_initialisation": "linear",
-            "token_types": False,
-        },
+        {"dropout": options.dropout, **settings},
     )
     splits = {
         split: Padded(os.path.join(options.token_ids, f"{split}.npz"), options.max_length)

@@ -1,6 +1,6 @@
-"""Copy the benchmarks' results to docs/benchmarks/ and put their tables into README.md.
+"""Copy the benchmarks' results to published/benchmarks/ and put their tables into docs/method/performance.md.
 
-Run by hand: `PYTHONPATH=scripts python benchmarks/publish.py`. What has not been run is left as it was.
+Run by hand: `PYTHONPATH=.:scripts python benchmarks/publish.py`. What has not been run is left as it was.
 """
 
 import os
@@ -9,9 +9,9 @@ import shutil
 from common.errors import StudyError
 from common.files import write_text
 from plain_commands import ROOT
-from publish_study import with_block
+from tools.publish import with_block
 
-FOLDER = os.path.join(ROOT, "docs", "benchmarks")
+FOLDER = os.path.join(ROOT, "published", "benchmarks")
 # Of each benchmark's results what is published, by the name it gets.
 FILES = {
     f"{mode}.{ending}": os.path.join(f"benchmark-{mode}", f"benchmark.{ending}")
@@ -25,11 +25,12 @@ FILES |= {
 FILES |= {"overhead.tsv": "overhead.tsv"}
 # The most telling of the modes that were run, then whether the accuracies agree.
 SHOWN = (("full.md", "epoch.md", "short.md"), ("equivalence.md",))
+PAGE = os.path.join(ROOT, "docs", "method", "performance.md")
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 
 
 def block(folder=FOLDER):
-    """Return README's part: the tables of the published results.
+    """Return the page's part: the tables of the published results.
 
     Raises:
         StudyError: none are there.
@@ -52,10 +53,9 @@ def main():
         path = os.path.join(ROOT, "results", source)
         if os.path.exists(path):
             shutil.copyfile(path, os.path.join(FOLDER, name))
-    readme = os.path.join(ROOT, "README.md")
-    with open(readme, encoding="utf-8") as handle:
+    with open(PAGE, encoding="utf-8") as handle:
         text = handle.read()
-    write_text(readme, with_block(text, block(), *MARKS))
+    write_text(PAGE, with_block(text, block(), *MARKS))
 
 
 if __name__ == "__main__":

@@ -1,80 +1,119 @@
-"""The checkpoint: fetched (rules/data.smk) or made here, then converted for Hugging Face."""
+"""The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
+
+from study.addresses import CHECKPOINT_FILES
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
+SOURCE = config["checkpoint"]["source"]
+# Asked for by `all` where the study fetches both forms of the checkpoint; no arm depends on it.
+FETCHED_COMPARISON = []
 
-if config["checkpoint"]["source"] == "pretrain":
 
-    rule build_corpus:
+if SOURCE != "pretrain":
+
+    rule copy_checkpoint:
         input:
-            files=retrieved(*CORPUS),
-            unlabelled=f"{RESULTS}/data/unlabelled.review",
-            training=f"{RESULTS}/data/pretraining.review",
+            # A folder that a rule declares whole is an input as a whole.
+            sources=checkpoint_of_folder() if SOURCE == "folder" else "<results>/checkpoint/fetched/fairseq",
         output:
-            train=f"{RESULTS}/checkpoint/corpus/train.txt",
-            valid=f"{RESULTS}/checkpoint/corpus/valid.txt",
-            manifest=f"{RESULTS}/checkpoint/corpus/manifest.json",
-        log:
-            f"{LOGS}/build_corpus.log",
-        benchmark:
-            f"{BENCHMARKS}/build_corpus.tsv"
+            destinations=[f"<results>/checkpoint/{name}" for name in CHECKPOINT_FILES],
+        conda:
+            "../envs/data.yaml"
+        resources:
+            runtime=grow("15m"),
+        script:
+            "../scripts/checkpoint/copy_checkpoint.py"
+
+
+if SOURCE == "fetch":
+
+    rule extract_checkpoint:
+        input:
+            archive=lambda wildcards: path(*retrieved(config["checkpoint"]["fetch"][wildcards.framework]["url"])),
+        output:
+            folder=directory("<results>/checkpoint/fetched/{framework}"),
+        conda:
+            "../envs/data.yaml"
+        resources:
+            runtime=grow("15m"),
+        script:
+            "../scripts/checkpoint/extract_checkpoint.py"
+
+
+CORPUS = config["checkpoint"]["corpus"]
+
+if SOURCE == "pretrain" and CORPUS["tables"]:
+
+    rule filter_corpus_tables:
+        input:
+            files=retrieved(*(url for entry in CORPUS["tables"] for url in entry["urls"])),
+            # Read only to keep out of the corpus what shares words with them.
+            held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
+        output:
+            folder=directory("<results>/checkpoint/corpus-tables"),
+            table=shown("<results>/checkpoint/corpus_tables.tsv", "corpus_tables", "Trust", table="corpus tables"),
         priority: 50
         conda:
             "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=grow(1000),
-            runtime=grow("10m"),
-        params:
-            repeats={
-                "files": config["checkpoint"]["corpus"]["files_repeat"],
-                "unlabelled": config["checkpoint"]["corpus"]["unlabelled_repeat"],
-                "train": config["checkpoint"]["corpus"]["train_repeat"],
-            },
-            valid_fraction=config["checkpoint"]["corpus"]["valid_fraction"],
-            helpers=helpers("build_corpus"),
-        script:
-            "../scripts/build_corpus.py"
-
-    rule train_sentencepiece:
-        input:
-            corpus=rules.build_corpus.output.train,
-        output:
-            model=f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-            dictionary=f"{RESULTS}/checkpoint/dict.txt",
-        log:
-            f"{LOGS}/train_sentencepiece.log",
-        benchmark:
-            f"{BENCHMARKS}/train_sentencepiece.tsv"
-        priority: 50
-        conda:
-            "../envs/fairseq.yaml"
-        threads: 1
         resources:
             mem_mb=grow(2000),
             runtime=grow("30m"),
         params:
-            vocab_size=config["checkpoint"]["sentencepiece"]["vocab_size"],
-            model_type=config["checkpoint"]["sentencepiece"]["model_type"],
-            helpers=helpers("train_sentencepiece"),
+            tables=CORPUS["tables"],
         script:
-            "../scripts/train_sentencepiece.py"
+            "../scripts/checkpoint/filter_corpus_tables.py"
+
+
+if SOURCE == "pretrain":
+    # Parameters that a study without tables lacks, so that its corpus is as it was.
+    TABLE_REPEATS = {"tables": [entry["repeat"] for entry in CORPUS["tables"]]} if CORPUS["tables"] else {}
+
+    rule build_corpus:
+        input:
+            **({"tables": "<results>/checkpoint/corpus-tables"} if CORPUS["tables"] else {}),
+            files=retrieved(*CORPUS["files"]),
+            unlabelled="<results>/data/unlabelled.review",
+            training="<results>/data/pretraining.review",
+        output:
+            train="<results>/checkpoint/corpus/train.txt",
+            valid="<results>/checkpoint/corpus/valid.txt",
+            manifest="<results>/checkpoint/corpus/manifest.json",
+        priority: 50
+        conda:
+            "../envs/data.yaml"
+        params:
+            repeats={name: CORPUS[f"{name}_repeat"] for name in ("files", "unlabelled", "train")} | TABLE_REPEATS,
+            valid_fraction=CORPUS["valid_fraction"],
+        script:
+            "../scripts/checkpoint/build_corpus.py"
+
+    rule train_sentencepiece:
+        input:
+            corpus="<results>/checkpoint/corpus/train.txt",
+        output:
+            model="<results>/checkpoint/sentencepiece.bpe.model",
+            dictionary="<results>/checkpoint/dict.txt",
+        priority: 50
+        conda:
+            "../envs/data.yaml"
+        resources:
+            mem_mb=grow(2000),
+            runtime=grow("30m"),
+        params:
+            **config["checkpoint"]["sentencepiece"],
+        script:
+            "../scripts/checkpoint/train_sentencepiece.py"
 
     rule binarize_corpus:
         input:
-            train=rules.build_corpus.output.train,
-            valid=rules.build_corpus.output.valid,
-            model=rules.train_sentencepiece.output.model,
-            dictionary=rules.train_sentencepiece.output.dictionary,
+            train="<results>/checkpoint/corpus/train.txt",
+            valid="<results>/checkpoint/corpus/valid.txt",
+            model="<results>/checkpoint/sentencepiece.bpe.model",
+            dictionary="<results>/checkpoint/dict.txt",
         output:
-            folder=directory(f"{RESULTS}/checkpoint/corpus-bin"),
-        log:
-            f"{LOGS}/binarize_corpus.log",
-        benchmark:
-            f"{BENCHMARKS}/binarize_corpus.tsv"
+            folder=directory("<results>/checkpoint/corpus-bin"),
         priority: 50
         conda:
             "../envs/fairseq.yaml"
-        threads: 1
         resources:
             mem_mb=grow(3000),
             runtime=grow("30m"),
@@ -85,21 +124,16 @@ if config["checkpoint"]["source"] == "pretrain":
                 if config["checkpoint"]["pretraining"]["sample_break_mode"] == "eos"
                 else None
             ),
-            helpers=helpers("binarize_corpus"),
         script:
-            "../scripts/binarize_corpus.py"
+            "../scripts/checkpoint/binarize_corpus.py"
 
     rule pretrain:
         input:
-            data=rules.binarize_corpus.output.folder,
+            data="<results>/checkpoint/corpus-bin",
         output:
-            model=f"{RESULTS}/checkpoint/model.pt",
-            history=f"{RESULTS}/checkpoint/pretraining.tsv",
-            tensorboard=directory(f"{RESULTS}/checkpoint/tensorboard"),
-        log:
-            f"{LOGS}/pretrain.log",
-        benchmark:
-            f"{BENCHMARKS}/pretrain.tsv"
+            model="<results>/checkpoint/model.pt",
+            history="<results>/checkpoint/pretraining.tsv",
+            tensorboard=directory("<results>/checkpoint/tensorboard"),
         priority: 50
         conda:
             "../envs/fairseq.yaml"
@@ -112,36 +146,73 @@ if config["checkpoint"]["source"] == "pretrain":
         params:
             architecture=ARCHITECTURE,
             pretraining=config["checkpoint"]["pretraining"],
-            state=f"{RESULTS}/state/pretrain",
-            helpers=helpers("pretrain"),
+            states=state("pretrain"),
         script:
-            "../scripts/pretrain.py"
+            "../scripts/checkpoint/pretrain.py"
 
     rule plot_pretraining:
         input:
-            history=rules.pretrain.output.history,
-            manifest=f"{RESULTS}/data/manifest.json",
+            history="<results>/checkpoint/pretraining.tsv",
+            manifest="<results>/data/manifest.json",
         output:
-            svg=report(
-                f"{RESULTS}/figures/pretraining.svg",
-                caption="../report/pretraining.rst",
-                category="Checkpoint",
-                labels={"figure": "pretraining loss by update"},
+            svg=shown(
+                "<results>/figures/pretraining.svg",
+                "pretraining",
+                "Checkpoint",
+                subcategory=None,
+                figure="pretraining loss by update",
             ),
-            png=f"{RESULTS}/figures/pretraining.png",
-        log:
-            f"{LOGS}/plot_pretraining.log",
-        benchmark:
-            f"{BENCHMARKS}/plot_pretraining.tsv"
-        # As the other small jobs of the page in Snakefile; this one is not in every study.
+            png="<results>/figures/pretraining.png",
         localrule: True
         conda:
             "../envs/report.yaml"
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime="5m",
-        params:
-            helpers=helpers("plot_pretraining"),
         script:
-            "../scripts/plot_pretraining.py"
+            "../scripts/checkpoint/plot_pretraining.py"
+
+
+# Apart from the weights: the reviews are tokenized and compared while the checkpoint is still being pretrained.
+rule convert_tokenizer:
+    input:
+        dictionary="<results>/checkpoint/dict.txt",
+        pieces="<results>/checkpoint/sentencepiece.bpe.model",
+    output:
+        folder=directory("<results>/checkpoint/tokenizer"),
+    conda:
+        "../envs/huggingface.yaml"
+    params:
+        max_positions=ARCHITECTURE["max_positions"],
+    script:
+        "../scripts/checkpoint/convert_tokenizer.py"
+
+
+rule convert_checkpoint:
+    input:
+        checkpoint="<results>/checkpoint/model.pt",
+        tokenizer="<results>/checkpoint/tokenizer",
+    output:
+        folder=directory("<results>/checkpoint/huggingface"),
+    conda:
+        "../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+    params:
+        architecture=ARCHITECTURE,
+    script:
+        "../scripts/checkpoint/convert_checkpoint.py"
+
+
+if SOURCE == "fetch" and "huggingface_checkpoint" in RETRIEVALS and USES_CHECKPOINT:
+    FETCHED_COMPARISON = ["<results>/checkpoint/huggingface-comparison.json"]
+
+    rule compare_huggingface_weights:
+        input:
+            ours="<results>/checkpoint/huggingface",
+            theirs="<results>/checkpoint/fetched/huggingface",
+        output:
+            comparison=FETCHED_COMPARISON[0],
+        conda:
+            "../envs/huggingface.yaml"
+        resources:
+            mem_mb=grow(2000),
+        script:
+            "../scripts/checkpoint/compare_huggingface_weights.py"

@@ -1,64 +1,137 @@
-"""Constants and input functions that the other rule files share; no rules."""
+"""What the rules of every room share: the study's settings, its paths, what each rule has; no rules."""
 
 import atexit
 import errno
+import re
 import shutil
 import sys
 from collections import Counter
 
-sys.path.insert(0, os.path.join(workflow.basedir, "scripts"))
+# This project's folder, also where another workflow has it as a module.
+ROOT = os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True))
+if not os.path.isdir(ROOT):
+    raise WorkflowError(
+        f"{ROOT}: this workflow runs from a clone; clone it, and name the clone's Snakefile in `module`"
+    )
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from common.addresses import (
-    CHECKPOINT_FILES,
-    checkpoint_files,
-    missing_checkpoint,
-    qa_addresses,
-    qa_retrievals,
-    record_path,
-)
-from common.disk import check_disk, disk_need
-from common.download import expected, mirror_path
+from snakemake.io import IOFile, update_wildcard_constraints
+from snakemake.settings.enums import RerunTrigger
+
+from common.arms import CHECKPOINT, arms_in
 from common.errors import StudyError
 from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
-from common.modules import helpers_digest
-from common.protocol import framework_settings
-from common.study import check_study
+from study.addresses import (
+    CHECKPOINT_FILES,
+    checkpoint_files,
+    hub_addresses,
+    is_address,
+    missing_checkpoint,
+    record_path,
+    retrievals,
+    source_addresses,
+    table_files,
+    uses_checkpoint,
+)
+from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
+from study.download import expected, mirror_path
+from study.isolation import Isolation, leave_out_home
+from study.modules import helpers_digest
+from study.remains import remove_remains
+from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
+from study.qa_arms import qa_arms
+from study.settings import unused_keys
 
 try:
-    PINS = check_study(config, workflow.basedir)
+    for file in workflow.overwrite_configfiles:
+        check_file(file)
+    # Here and not in a profile or the Makefile: every job's Snakemake reads this again, on whatever machine.
+    leave_out_home()
+    # Not by `configfile`: a study's arms replace the default ones, and a module's settings would replace all.
+    config = with_defaults(config, ROOT)
+    PINS = check_study(config, ROOT)
+    RETRIEVALS = retrievals(config, PINS)
 except StudyError as error:
     raise WorkflowError(str(error))
 
-CORPUS = config["checkpoint"]["corpus"]["files"]
 
-RESULTS = f"results/{config['study']}"
-LOGS = f"{RESULTS}/logs"
-BENCHMARKS = f"{RESULTS}/benchmarks"
-RESOURCES = "resources"
+pathvars:
+    results=f"results/{config['study']}",
+    logs="<results>/logs",
+    benchmarks="<results>/benchmarks",
+    run="<results>/finetuning/{arm}/seed{seed}",
+    qa_run="<results>/qa/{arm}/seed{seed}",
+
+
+wildcard_constraints:
+    arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *qa_arms(config["qa"])])),
+    model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
+    seed=r"\d+",
+    split="train|valid|test",
+    part="train-valid|test",
+    measure="accuracy|highest_so_far",
+
+
+# Kept: once the rules are read, `workflow` has those of the workflow that has this one as a module.
+PATHVARS = workflow.pathvars
+# A module's `prefix` is put before the files of rules; parameters and locks need it, too.
+RESULTS, RESOURCES = (
+    workflow.modifier.path_modifier.replace_prefix(PATHVARS.apply(folder)) for folder in ("<results>", "<resources>")
+)
 
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)
 
-ARMS = [(arm["framework"], arm["init"]) for arm in config["sentiment"]["arms"]]
-SEEDS = config["sentiment"]["seeds"]
-COMMIT = commit(workflow.basedir)
+ARMS = arms_in(config)
+SEEDS = config["finetuning"]["seeds"]
+# What the arms start from, and which of it is others' (`finetuning.models`).
+STARTS = list(dict.fromkeys(arm.model for arm in ARMS.values()))
+FOREIGN = [name for name in STARTS if name != CHECKPOINT]
+# Where no arm does, nothing of the checkpoint is made.
+USES_CHECKPOINT = uses_checkpoint(config)
+SPLITS = ("train", "valid", "test")
+# Of every epoch.
+KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
+# A job on another machine has the code and no repository.
+COMMIT = os.environ["STUDY_COMMIT"] = commit(ROOT) or os.environ.get("STUDY_COMMIT", "")
 
 
-wildcard_constraints:
-    framework="fairseq|huggingface",
-    init="pretrained|random",
-    seed=r"\d+",
-    split="train|valid|test",
+envvars:
+    "STUDY_COMMIT",
 
 
-def helpers(script):
-    """A digest of the helper modules that a script imports: a parameter, so that an edit to one reruns the script.
+# Before anything is planned on what is left of them. The one folder of a run that is temporary.
+if workflow.is_main_process and not KEEPS_CHECKPOINTS:
+    remove_remains(RESULTS, [os.path.join(RESULTS, "finetuning", arm, f"seed{seed}") for arm in ARMS for seed in SEEDS])
 
-    Not inputs: a study of thousands of runs would look at the same few files once for each of them.
+
+def path(pattern):
+    """A path with its path variables filled in, where Snakemake does not do it: from an input function."""
+    return PATHVARS.apply(pattern)
+
+
+def runs(pattern):
+    """An input function that gives the pattern's paths for every arm and seed of the study.
+
+    Not the list itself: beside the outputs of other rules Snakemake would hash the whole list again for each of its
+    members, and planning would grow with the square of the seeds.
     """
-    return helpers_digest(os.path.join(workflow.basedir, "scripts", f"{script}.py"))
+    pattern = path(pattern)
+    paths = [
+        pattern.format(arm=name, framework=arm.framework, seed=seed) for name, arm in ARMS.items() for seed in SEEDS
+    ]
+    return lambda wildcards: paths
+
+
+def shown(file, caption, category, subcategory="Tables", **labels):
+    """An output that Snakemake's own report shows."""
+    if subcategory:
+        labels = {"subcategory": subcategory, "labels": labels}
+    else:
+        labels = {"labels": labels}
+    return report(file, caption=f"../report/{caption}.rst", category=category, **labels)
 
 
 def grow(amount):
@@ -71,54 +144,135 @@ def grow(amount):
     return lambda wildcards, attempt: f"{number * attempt}{unit}" if unit else number * attempt
 
 
-def runs(pattern):
-    """An input function that gives the pattern's paths for every arm and seed of the study.
-
-    Not the list itself: beside the outputs of other rules Snakemake would hash the whole list again for each of its
-    members, and planning would grow with the square of the seeds.
-    """
-    paths = [pattern.format(framework=framework, init=init, seed=seed) for framework, init in ARMS for seed in SEEDS]
-    return lambda wildcards: paths
-
-
-def run_checkpoints(folder):
-    """The output of a run's checkpoints: they go once one is selected, unless the study keeps or scores them all."""
-    sentiment = config["sentiment"]
-    kept = sentiment["keep_checkpoints"] or sentiment["evaluation"]["test_curves"]
-    return directory(folder) if kept else temp(directory(folder))
-
-
-def starting_checkpoint(wildcards):
-    """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
-    return {"checkpoint": f"{RESULTS}/checkpoint/model.pt"} if wildcards.init == "pretrained" else {}
-
-
-def checkpoint_of_folder():
-    """The three files of `checkpoint.folder`; `make regenerate` needs them no more once the study has its own copy."""
-    missing = missing_checkpoint(config)
-    if missing:
-        raise WorkflowError(
-            f"configuration: checkpoint.folder: there is no {missing}; name a folder that holds "
-            f"{', '.join(CHECKPOINT_FILES)}, or run the study first that makes it"
-        )
-    return [local(path) for path in checkpoint_files(config["checkpoint"]["folder"])]
-
-
-def save_every(wildcards, threads):
-    """Updates between two saved states: as a function of `threads`, a parameter whose change reruns nothing."""
-    return config["sentiment"]["finetuning"]["save_every"]
+def unwatched(value):
+    """A parameter that no result depends on: as a function of `threads`, its change reruns nothing."""
+    return lambda wildcards, threads: value
 
 
 def retrieved(*urls):
     """Where addresses lie once retrieved: laid out as in a mirror."""
-    return [f"{RESOURCES}/{mirror_path(url)}" for url in urls]
+    return [f"<resources>/{mirror_path(url)}" for url in urls]
 
 
-# Of the question-answering branch; its constants stand in qa.smk.
-def qa_record(name):
-    """Where the record of a retrieval lies: in the study where there is nothing to retrieve."""
-    urls = QA_RETRIEVALS[name]["urls"]
-    return f"{RESOURCES}/{record_path(urls)}" if urls else f"{RESULTS}/qa/retrieved/{name}.json"
+def state(place):
+    """Where a job keeps the state that the next one resumes from after a kill: no output, since those are wiped."""
+    return os.path.join(RESULTS, "state", place)
+
+
+def checkpoint_of_folder():
+    """The three files of `checkpoint.folder`.
+
+    Where they are missing, the study's earlier copy must not serve unnoticed: it may be of another checkpoint. It serves
+    where the command names the rules that may run (`make regenerate`); Snakemake knows them only once it has read these.
+    """
+    missing = USES_CHECKPOINT and missing_checkpoint(config)
+    named = any(word.partition("=")[0] == "--allowed-rules" for word in sys.argv)
+    if missing and (not named or any(word.endswith("copy_checkpoint") for word in sys.argv)):
+        raise WorkflowError(
+            f"configuration: checkpoint.folder: there is no {missing}; name a folder that holds "
+            f"{', '.join(CHECKPOINT_FILES)}, or run the study first that makes it (a copy that this study made "
+            "earlier serves `make regenerate` only)"
+        )
+    if missing and workflow.is_main_process:
+        logger.info(f"checkpoint.folder: there is no {missing}; the study's own copy is used instead")
+    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"])]
+
+
+def source_files():
+    """The files of the data source. A table's that lies on this machine is missed before anything is planned.
+
+    But not where the command names the rules that may run, none of which reads it (`make regenerate`).
+    """
+    if config["data"]["source"] != "table":
+        return retrieved(*source_addresses(config["data"]))
+    found = table_files(config["data"]["table"])
+    named = any(word.partition("=")[0] == "--allowed-rules" for word in sys.argv)
+    for split, file in found:
+        if workflow.is_main_process and not (named or is_address(file) or os.path.isfile(file)):
+            raise WorkflowError(
+                f"configuration: data.table.{split}: there is no file {file} in {os.getcwd()}; correct the path"
+            )
+    return [retrieved(file)[0] if is_address(file) else local(file) for _, file in found]
+
+
+def table_settings():
+    """The settings of a table of texts, with its files in their order and the split of each; None: another source."""
+    if config["data"]["source"] != "table":
+        return None
+    table = config["data"]["table"]
+    splits, files = zip(*table_files(table))
+    # A parameter that a study of single texts lacks, so that its splits are as they were.
+    keys = ["text", "label", "language", "licence", *(["second"] if table["second"] is not None else [])]
+    return {key: table[key] for key in keys} | {
+        "splits": list(splits),
+        "files": list(files),
+    }
+
+
+def of_part(pattern):
+    """An input function that gives the pattern's paths for the splits of a part."""
+    return lambda wildcards: expand(pattern, split=PARTS[wildcards.part])
+
+
+def run_checkpoints(folder):
+    """The output of a run's checkpoints: they go once one is selected, unless the study keeps or scores them all."""
+    return directory(folder) if KEEPS_CHECKPOINTS else temp(directory(folder))
+
+
+def starting_checkpoint(wildcards):
+    """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
+    pretrained = ARMS[wildcards.arm].init == "pretrained"
+    return {"checkpoint": path("<results>/checkpoint/model.pt")} if pretrained else {}
+
+
+def names_of(framework):
+    """The names of a framework's arms."""
+    return [name for name, arm in ARMS.items() if arm.framework == framework]
+
+
+def of_framework(framework):
+    """A constraint of the wildcard `arm`: the arms of a framework, or none."""
+    return "|".join(map(re.escape, names_of(framework))) or "(?!)"
+
+
+def model_folder(name):
+    """The Hugging Face folder of a model."""
+    return path("<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}")
+
+
+def model_files(wildcards):
+    """The files that a model of another's is taken from: its folder, or its files from the hub."""
+    model = config["finetuning"]["models"][wildcards.model]
+    return (
+        [local(model["folder"])] if model.get("folder") else [path(file) for file in retrieved(*hub_addresses(model))]
+    )
+
+
+def tokenizer_of(wildcards):
+    """The folder of a model's tokenizer."""
+    return path("<results>/checkpoint/tokenizer") if wildcards.model == CHECKPOINT else model_folder(wildcards.model)
+
+
+def token_ids(split):
+    """An input function: a split's token ids by the tokenizer of the arm's model."""
+    return lambda wildcards: path(f"<results>/finetuning/token-ids/{ARMS[wildcards.arm].model}/{split}.npz")
+
+
+def parity(*splits):
+    """The proofs that both frameworks see the same token ids; none where the study has no arm of fairseq."""
+    found = [path(f"<results>/finetuning/token-ids/checkpoint/{split}.parity.json") for split in splits]
+    return found if names_of("fairseq") else []
+
+
+def facts_of_arm(wildcards):
+    """A parameter: what is known of the wildcard's arm."""
+    return ARMS[wildcards.arm]._asdict()
+
+
+def first_run(name, file):
+    """A file of the run that stands for a framework, as an input's name and path."""
+    arm, seed = FIRST_RUNS[name]
+    return path(f"<run>/{file}").format(arm=arm, seed=seed)
 
 
 def qa_base_files():
@@ -136,14 +290,88 @@ def qa_pairs_file():
 
 
 def qa_runs(name):
-    """A file's paths for every rank and seed of the study."""
-    return [f"{QA_RUN}/{name}".format(rank=rank, seed=seed) for rank in QA["lora"]["r"] for seed in QA["seeds"]]
+    """A file's paths for every arm and seed of the question-answering study."""
+    return [path(f"<qa_run>/{name}").format(arm=arm, seed=seed) for arm in QA_ARMS for seed in QA["seeds"]]
+
+
+def of_arm(part):
+    """A parameter: `lora` or `training` as the run's arm has it."""
+    return lambda wildcards: QA_ARMS[wildcards.arm][part]
+
+
+def prompt_template(wildcards):
+    """A parameter: `qa.prompt`. As a plain text Snakemake would take its braces for wildcards."""
+    return QA["prompt"]
+
+
+def adapters():
+    """The exported adapters of every arm and seed, where the study answers questions."""
+    pattern, tuned = path("<results>/models/qa-{arm}-seed{seed}"), config["qa"]
+    arms = qa_arms(tuned) if tuned["enabled"] else []
+    return [pattern.format(arm=arm, seed=seed) for arm in arms for seed in tuned["seeds"]]
+
+
+def swept(name):
+    """A file's paths for every rank and seed of the rank sweep."""
+    sweep = QA["rank_sweep"]
+    pattern = path(f"<results>/qa/sweep/rank{{rank}}/seed{{seed}}/{name}")
+    return [pattern.format(rank=rank, seed=seed) for rank in sweep["ranks"] for seed in sweep["seeds"]]
+
+
+def script_name(rule):
+    """A rule's name as this project has it: its script's. A module's importer may rename the rule (`study_*`)."""
+    return os.path.splitext(os.path.basename(rule.script))[0]
+
+
+def constrain_outputs(each):
+    """Constrain the wildcards of a rule's outputs: Snakemake 9.27 leaves those of a path variable free (`sweep/rank2`).
+
+    Not by `Rule.update_wildcard_constraints`: with object storage that takes the local paths anew from addresses made
+    before the constraints, and so loses all of them.
+    """
+    for place, file in enumerate(each.output):
+        pattern = update_wildcard_constraints(file, each.wildcard_constraints, workflow.wildcard_constraints)
+        each.output[place] = IOFile(pattern, rule=each)
+        each.output[place].clone_flags(file, skip_storage_object=True)
+        if file.is_storage:
+            each.output[place].flags["storage_object"] = file.storage_object
+
+
+def complete_rules():
+    """Give all rules with a script a log, a benchmark, a digest of its helpers and isolation, so that none need say so.
+
+    Log and benchmark are named after the script and the wildcards (`<logs>/finetune_lora/rank16/seed1.log`). The digest
+    is a parameter, so that an edit to a helper reruns its scripts; not an input, or a study of thousands of runs would
+    look at the same few files once for each of them. Another parameter keeps foreign packages from the script.
+    """
+    # Without those of another workflow that has this one as a module.
+    for each in filter(lambda rule: rule.script, workflow.modifier.rules):
+        numbered = {"seed": "seed{seed}"}
+        wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(each.output[0])))
+        place = os.path.join(script_name(each), *(numbered.get(name, f"{{{name}}}") for name in wildcards))
+        modifier = workflow.modifier.path_modifier
+        if not each.log:
+            each.log_modifier = modifier
+            each.set_log(f"<logs>/{place}.log")
+        if not each.benchmark:
+            each.benchmark_modifier = modifier
+            each.benchmark = f"<benchmarks>/{place}.tsv"
+        each.set_params(helpers=helpers_digest(os.path.join(ROOT, "rules", each.script)), isolation=Isolation())
+        constrain_outputs(each)
 
 
 def tell_full_disk(folder):
     """Say so where Snakemake itself could not write its records: it speaks of permissions."""
     if has_full_disk(folder):
         print(explain(OSError(errno.ENOSPC, ""), "all", RESULTS), file=sys.stderr)
+
+
+def check_settings():
+    """Compare the settings with those that the results were made with; return a notice, or ''."""
+    choices, record = workflow.dag_settings, os.path.join(RESULTS, "settings.json")
+    if not os.path.isfile(record):
+        return ""
+    return check_recorded(config, record, RerunTrigger.PARAMS in choices.rerun_triggers and not choices.allowed_rules)
 
 
 def planned_retrievals():
@@ -154,14 +382,21 @@ def planned_retrievals():
 
 def planned_need():
     """What the planned jobs will write, by kind, in bytes."""
-    jobs = list(workflow.dag.needrun_jobs())
-    retrievals = [job for job in jobs if job.rule.name.startswith("retrieve_")]
+    # Another workflow that has this one as a module may have rules of its own.
+    rules = os.path.join(ROOT, "rules")
+    jobs = [job for job in workflow.dag.needrun_jobs() if os.path.dirname(str(job.rule.snakefile)) == rules]
+    retrievals = [job for job in jobs if "sizes" in job.params.keys()]
+
+    def size_of(url):
+        return expected(PINS, url)[1]
+
     return disk_need(
-        Counter(job.rule.name for job in jobs),
+        Counter(script_name(job.rule) for job in jobs if job.rule.script),
         config,
         downloads=sum(size or 0 for job in retrievals for size in job.params.sizes),
-        corpus=sum(expected(PINS, url)[1] or 0 for url in CORPUS),
+        corpus=corpus_bytes(config["checkpoint"]["corpus"], size_of),
         at_once=workflow.resource_settings.cores or workflow.resource_settings.nodes or 1,
+        models=model_bytes(config, size_of),
     )
 
 
@@ -173,6 +408,11 @@ onstart:
             atexit.register(tell_full_disk, os.path.abspath(RESULTS))
             hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
+            if notice := check_settings():
+                logger.warning(notice)
+            for file in workflow.overwrite_configfiles:
+                for key, reason in unused_keys(read_settings(file), config).items():
+                    logger.warning(f"{file}: {key} is not read, because {reason}")
             logger.info(check_disk(planned_need(), RESULTS))
         except (StudyError, OSError) as error:
             raise WorkflowError(explain(error, "all", RESULTS) or str(error))

@@ -1,266 +1,103 @@
-"""Raw data: downloads, the study's canonical splits, and the fetched checkpoint.
+"""Raw data: downloads, the study's canonical splits, their audit, the simple models that set the bar."""
 
-The retrieving rules share one script: a download is a download, whatever it brings. Their files lie in
-`resources/HOST/PATH` and are shared by all studies; a small record of what came lies beside them.
-"""
+# `data.table` as `build_splits` takes it, or None.
+TABLE = table_settings()
 
-from common.addresses import record_path, retrievals, source_addresses
-from common.reviews import SPLITS
+# What the audit reads of the checkpoint, and of others' models.
+AUDITED = (
+    {"model": "<results>/checkpoint/sentencepiece.bpe.model", "dictionary": "<results>/checkpoint/dict.txt"}
+    if USES_CHECKPOINT
+    else {}
+)
+CORPORA = [f"<results>/checkpoint/corpus/{split}.txt" for split in ("train", "valid")]
 
-try:
-    RETRIEVALS = retrievals(config, PINS)
-except StudyError as error:
-    raise WorkflowError(str(error))
+# A download is a download, whatever it brings: one script. The files lie in `resources/HOST/PATH`, shared by all
+# studies; a small record of what came lies beside them.
+for name, entry in RETRIEVALS.items():
 
-
-if "cls_books_zip" in RETRIEVALS:
-
-    rule retrieve_cls_books_zip:
+    rule:
+        name:
+            f"retrieve_{name}"
         output:
-            files=retrieved(*RETRIEVALS["cls_books_zip"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_books_zip']['urls'])}",
+            files=retrieved(*entry["urls"]),
+            manifest=f"<resources>/{record_path(entry['urls'])}",
         log:
-            f"{LOGS}/retrieve_cls_books_zip.log",
+            f"<logs>/retrieve/{name}.log",
         benchmark:
-            f"{BENCHMARKS}/retrieve_cls_books_zip.tsv"
+            f"<benchmarks>/retrieve/{name}.tsv"
+        # `--retries` is for jobs; the script itself tries a download again.
         retries: 0
         localrule: True
         conda:
             "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="1h",
         params:
-            **RETRIEVALS["cls_books_zip"],
-            helpers=helpers("retrieve"),
+            **entry,
+            # Where a file comes from does not change it.
+            mirror=unwatched(config["mirror"]),
         script:
-            "../scripts/retrieve.py"
-
-
-if "cls_books_pieces" in RETRIEVALS:
-
-    rule retrieve_cls_books_pieces:
-        output:
-            files=retrieved(*RETRIEVALS["cls_books_pieces"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_books_pieces']['urls'])}",
-        log:
-            f"{LOGS}/retrieve_cls_books_pieces.log",
-        benchmark:
-            f"{BENCHMARKS}/retrieve_cls_books_pieces.tsv"
-        retries: 0
-        localrule: True
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="1h",
-        params:
-            **RETRIEVALS["cls_books_pieces"],
-            helpers=helpers("retrieve"),
-        script:
-            "../scripts/retrieve.py"
-
-
-if "cls_archive" in RETRIEVALS:
-
-    rule retrieve_cls_archive:
-        output:
-            files=retrieved(*RETRIEVALS["cls_archive"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['cls_archive']['urls'])}",
-        log:
-            f"{LOGS}/retrieve_cls_archive.log",
-        benchmark:
-            f"{BENCHMARKS}/retrieve_cls_archive.tsv"
-        retries: 0
-        localrule: True
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="3h",
-        params:
-            **RETRIEVALS["cls_archive"],
-            helpers=helpers("retrieve"),
-        script:
-            "../scripts/retrieve.py"
-
-
-if "corpus" in RETRIEVALS:
-
-    rule retrieve_corpus:
-        output:
-            files=retrieved(*RETRIEVALS["corpus"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['corpus']['urls'])}",
-        log:
-            f"{LOGS}/retrieve_corpus.log",
-        benchmark:
-            f"{BENCHMARKS}/retrieve_corpus.tsv"
-        retries: 0
-        localrule: True
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="3h",
-        params:
-            **RETRIEVALS["corpus"],
-            helpers=helpers("retrieve"),
-        script:
-            "../scripts/retrieve.py"
+            "../scripts/data/retrieve.py"
 
 
 rule build_splits:
     input:
-        files=retrieved(*source_addresses(config["data"])),
+        files=source_files(),
     output:
-        reviews=[f"{RESULTS}/data/{split}.review" for split in SPLITS],
-        labels=[f"{RESULTS}/data/{split}.label" for split in SPLITS],
-        unlabelled=f"{RESULTS}/data/unlabelled.review",
-        pretraining=f"{RESULTS}/data/pretraining.review",
-        manifest=f"{RESULTS}/data/manifest.json",
-    log:
-        f"{LOGS}/build_splits.log",
-    benchmark:
-        f"{BENCHMARKS}/build_splits.tsv"
+        reviews=[f"<results>/data/{split}.review" for split in SPLITS],
+        labels=[f"<results>/data/{split}.label" for split in SPLITS],
+        unlabelled="<results>/data/unlabelled.review",
+        pretraining="<results>/data/pretraining.review",
+        manifest="<results>/data/manifest.json",
     priority: 50
     conda:
         "../envs/data.yaml"
-    threads: 1
     resources:
         mem_mb=grow(2000),
         runtime=grow("15m"),
     params:
-        source=config["data"]["source"],
-        addresses=source_addresses(config["data"]),
-        n_train=config["data"]["n_train"],
-        n_valid=config["data"]["n_valid"],
-        n_test=config["data"]["n_test"],
-        split_seed=config["data"]["split_seed"],
+        **{key: config["data"][key] for key in ("source", "n_train", "n_valid", "n_test", "split_seed")},
+        classes=config["data"]["labels"],
+        addresses=TABLE["files"] if TABLE else source_addresses(config["data"]),
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
-        helpers=helpers("build_splits"),
+        table=TABLE,
     script:
-        "../scripts/build_splits.py"
+        "../scripts/data/build_splits.py"
 
 
-if config["checkpoint"]["source"] == "fetch":
-
-    rule retrieve_checkpoint:
-        output:
-            files=retrieved(*RETRIEVALS["checkpoint"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['checkpoint']['urls'])}",
-        log:
-            f"{LOGS}/retrieve_checkpoint.log",
-        benchmark:
-            f"{BENCHMARKS}/retrieve_checkpoint.tsv"
-        retries: 0
-        localrule: True
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="3h",
-        params:
-            **RETRIEVALS["checkpoint"],
-            helpers=helpers("retrieve"),
-        script:
-            "../scripts/retrieve.py"
-
-    rule extract_checkpoint:
-        input:
-            archive=retrieved(*RETRIEVALS["checkpoint"]["urls"])[0],
-        output:
-            f"{RESULTS}/checkpoint/model.pt",
-            f"{RESULTS}/checkpoint/dict.txt",
-            f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-        log:
-            f"{LOGS}/extract_checkpoint.log",
-        benchmark:
-            f"{BENCHMARKS}/extract_checkpoint.tsv"
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=grow(500),
-            runtime=grow("15m"),
-        params:
-            kind="fairseq",
-            helpers=helpers("extract_checkpoint"),
-        script:
-            "../scripts/extract_checkpoint.py"
+rule audit_data:
+    input:
+        **AUDITED,
+        reviews=expand("<results>/data/{split}.review", split=SPLITS),
+        labels=expand("<results>/data/{split}.label", split=SPLITS),
+        unlabelled="<results>/data/unlabelled.review",
+        tokens=[f"<results>/finetuning/token-ids/{name}/lengths.json" for name in FOREIGN],
+        corpora=CORPORA if USES_CHECKPOINT and config["checkpoint"]["source"] == "pretrain" else [],
+    output:
+        table=shown("<results>/audit.tsv", "audit", "Trust", table="data audit"),
+        details="<results>/audit.json",
+    conda:
+        "../envs/data.yaml"
+    resources:
+        mem_mb=grow(1000),
+        runtime=grow("20m"),
+    params:
+        classes=config["data"]["labels"],
+        max_positions=config["checkpoint"]["architecture"]["max_positions"],
+    script:
+        "../scripts/data/audit_data.py"
 
 
-if config["checkpoint"]["source"] == "folder":
-
-    rule copy_checkpoint:
-        input:
-            checkpoint_of_folder(),
-        output:
-            f"{RESULTS}/checkpoint/model.pt",
-            f"{RESULTS}/checkpoint/dict.txt",
-            f"{RESULTS}/checkpoint/sentencepiece.bpe.model",
-        log:
-            f"{LOGS}/copy_checkpoint.log",
-        benchmark:
-            f"{BENCHMARKS}/copy_checkpoint.tsv"
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=grow(500),
-            runtime=grow("15m"),
-        params:
-            helpers=helpers("copy_checkpoint"),
-        script:
-            "../scripts/copy_checkpoint.py"
-
-
-if config["checkpoint"]["source"] == "fetch" and "huggingface_checkpoint" in RETRIEVALS:
-
-    rule retrieve_huggingface_checkpoint:
-        output:
-            files=retrieved(*RETRIEVALS["huggingface_checkpoint"]["urls"]),
-            manifest=f"{RESOURCES}/{record_path(RETRIEVALS['huggingface_checkpoint']['urls'])}",
-        log:
-            f"{LOGS}/retrieve_huggingface_checkpoint.log",
-        benchmark:
-            f"{BENCHMARKS}/retrieve_huggingface_checkpoint.tsv"
-        retries: 0
-        localrule: True
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime="3h",
-        params:
-            **RETRIEVALS["huggingface_checkpoint"],
-            helpers=helpers("retrieve"),
-        script:
-            "../scripts/retrieve.py"
-
-    # The same script as extract_checkpoint: the archive differs, the guards are the same.
-    rule extract_huggingface_checkpoint:
-        input:
-            archive=retrieved(*RETRIEVALS["huggingface_checkpoint"]["urls"])[0],
-        output:
-            directory(f"{RESULTS}/checkpoint/huggingface-fetched"),
-        log:
-            f"{LOGS}/extract_huggingface_checkpoint.log",
-        benchmark:
-            f"{BENCHMARKS}/extract_huggingface_checkpoint.tsv"
-        conda:
-            "../envs/data.yaml"
-        threads: 1
-        resources:
-            mem_mb=grow(500),
-            runtime=grow("15m"),
-        params:
-            kind="huggingface",
-            helpers=helpers("extract_checkpoint"),
-        script:
-            "../scripts/extract_checkpoint.py"
+rule train_baselines:
+    input:
+        reviews=expand("<results>/data/{split}.review", split=SPLITS),
+        labels=expand("<results>/data/{split}.label", split=SPLITS),
+    output:
+        table=shown("<results>/baselines.tsv", "baselines", "Trust", table="baselines"),
+    conda:
+        "../envs/data.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("10m"),
+    params:
+        classes=config["data"]["labels"],
+    script:
+        "../scripts/data/train_baselines.py"

@@ -1,301 +1,249 @@
 """Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
 
+from study.addresses import qa_addresses
+
 QA = config["qa"]
-QA_RUN = f"{RESULTS}/qa/rank{{rank}}/seed{{seed}}"
-QA_BASE = f"{RESULTS}/qa/base"
-
-
-wildcard_constraints:
-    rank=r"\d+",
-
-
-try:
-    QA_ADDRESSES = qa_addresses(QA)
-    QA_RETRIEVALS = qa_retrievals(config, PINS)
-except StudyError as error:
-    raise WorkflowError(str(error))
-
-
-rule retrieve_qa_pairs:
-    output:
-        files=retrieved(*QA_RETRIEVALS["pairs"]["urls"]),
-        manifest=qa_record("pairs"),
-    log:
-        f"{LOGS}/retrieve_qa_pairs.log",
-    benchmark:
-        f"{BENCHMARKS}/retrieve_qa_pairs.tsv"
-    retries: 0
-    localrule: True
-    conda:
-        "../envs/data.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="1h",
-    params:
-        **QA_RETRIEVALS["pairs"],
-        helpers=helpers("retrieve"),
-    script:
-        "../scripts/retrieve.py"
-
-
-rule retrieve_qa_base:
-    output:
-        files=retrieved(*QA_RETRIEVALS["hub"]["urls"]),
-        manifest=qa_record("hub"),
-    log:
-        f"{LOGS}/retrieve_qa_base.log",
-    benchmark:
-        f"{BENCHMARKS}/retrieve_qa_base.tsv"
-    retries: 0
-    localrule: True
-    conda:
-        "../envs/data.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="6h",
-    params:
-        **QA_RETRIEVALS["hub"],
-        helpers=helpers("retrieve"),
-    script:
-        "../scripts/retrieve.py"
-
-
-rule retrieve_qa_corpus:
-    output:
-        files=retrieved(*QA_RETRIEVALS["corpus"]["urls"]),
-        manifest=qa_record("corpus"),
-    log:
-        f"{LOGS}/retrieve_qa_corpus.log",
-    benchmark:
-        f"{BENCHMARKS}/retrieve_qa_corpus.tsv"
-    retries: 0
-    localrule: True
-    conda:
-        "../envs/data.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="3h",
-    params:
-        **QA_RETRIEVALS["corpus"],
-        helpers=helpers("retrieve"),
-    script:
-        "../scripts/retrieve.py"
+QA_ADDRESSES = qa_addresses(QA)
+SWEPT = QA["rank_sweep"]
+QA_ARMS = qa_arms(QA)
 
 
 rule build_qa_pairs:
     input:
         pairs=qa_pairs_file(),
     output:
-        train=f"{RESULTS}/qa/data/train.jsonl",
-        heldout=f"{RESULTS}/qa/data/heldout.jsonl",
-        manifest=f"{RESULTS}/qa/data/manifest.json",
-    log:
-        f"{LOGS}/build_qa_pairs.log",
-    benchmark:
-        f"{BENCHMARKS}/build_qa_pairs.tsv"
+        train="<results>/qa/data/train.jsonl",
+        heldout="<results>/qa/data/heldout.jsonl",
+        manifest="<results>/qa/data/manifest.json",
+    localrule: True
     conda:
         "../envs/data.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="5m",
     params:
         source=QA["data"]["source"],
         url=QA["data"]["url"] if QA["data"]["source"] == "url" else None,
+        columns=[QA["data"]["question"], QA["data"]["answer"]],
         n_heldout=QA["data"]["n_heldout"],
         split_seed=QA["data"]["split_seed"],
-        helpers=helpers("build_qa_pairs"),
     script:
-        "../scripts/build_qa_pairs.py"
+        "../scripts/qa/build_qa_pairs.py"
 
 
 rule build_qa_base_model:
     input:
         files=qa_base_files(),
     output:
-        base=directory(QA_BASE),
-        pretraining=f"{RESULTS}/qa/pretraining.tsv",
-    log:
-        f"{LOGS}/build_qa_base_model.log",
-    benchmark:
-        f"{BENCHMARKS}/build_qa_base_model.tsv"
+        base=directory("<results>/qa/base"),
+        pretraining="<results>/qa/pretraining.tsv",
     conda:
         "../envs/qa.yaml"
-    threads: 1
     resources:
         mem_mb=grow(4000),
         runtime=grow("4h"),
     params:
         source=QA["base"]["source"],
         embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
-        helpers=helpers("build_qa_base_model"),
+        template=prompt_template,
     script:
-        "../scripts/build_qa_base_model.py"
+        "../scripts/qa/build_qa_base_model.py"
 
 
 rule finetune_lora:
     input:
-        train=rules.build_qa_pairs.output.train,
-        heldout=rules.build_qa_pairs.output.heldout,
-        base=rules.build_qa_base_model.output.base,
+        train="<results>/qa/data/train.jsonl",
+        heldout="<results>/qa/data/heldout.jsonl",
+        base="<results>/qa/base",
     output:
-        loss=f"{QA_RUN}/loss.tsv",
-        adapter=directory(f"{QA_RUN}/adapter"),
-        run=f"{QA_RUN}/run.json",
-    log:
-        f"{LOGS}/finetune_lora/rank{{rank}}/seed{{seed}}.log",
-    benchmark:
-        f"{BENCHMARKS}/finetune_lora/rank{{rank}}/seed{{seed}}.tsv"
+        loss="<qa_run>/loss.tsv",
+        adapter=directory("<qa_run>/adapter"),
+        tensorboard=directory("<qa_run>/tensorboard"),
+        run="<qa_run>/run.json",
     conda:
         "../envs/qa.yaml"
-    threads: 1
     resources:
         gpu=GPU,
         mem_mb=grow(8000),
         runtime=grow("6h"),
     params:
-        # Not an output: it outlives a killed job, so that the next one goes on from it.
-        state=f"{RESULTS}/state/qa",
-        lora=QA["lora"],
-        training=QA["training"],
-        helpers=helpers("finetune_lora"),
+        states=state("finetune_lora/{arm}/seed{seed}"),
+        lora=of_arm("lora"),
+        training=of_arm("training"),
+        template=prompt_template,
     script:
-        "../scripts/finetune_lora.py"
+        "../scripts/qa/finetune_lora.py"
 
 
 rule evaluate_qa:
     input:
-        train=rules.build_qa_pairs.output.train,
-        heldout=rules.build_qa_pairs.output.heldout,
-        base=rules.build_qa_base_model.output.base,
-        adapter=rules.finetune_lora.output.adapter,
-        run=rules.finetune_lora.output.run,
+        train="<results>/qa/data/train.jsonl",
+        heldout="<results>/qa/data/heldout.jsonl",
+        base="<results>/qa/base",
+        adapter="<qa_run>/adapter",
+        run="<qa_run>/run.json",
     output:
-        generations=f"{QA_RUN}/generations.jsonl",
-        evaluation=f"{QA_RUN}/evaluation.json",
-    log:
-        f"{LOGS}/evaluate_qa/rank{{rank}}/seed{{seed}}.log",
-    benchmark:
-        f"{BENCHMARKS}/evaluate_qa/rank{{rank}}/seed{{seed}}.tsv"
+        generations="<qa_run>/generations.jsonl",
+        evaluation="<qa_run>/evaluation.json",
     conda:
         "../envs/qa.yaml"
-    threads: 1
     resources:
         gpu=GPU,
         mem_mb=grow(8000),
         runtime=grow("2h"),
     params:
-        training=QA["training"],
+        training=of_arm("training"),
         generation=QA["generation"],
-        helpers=helpers("evaluate_qa"),
+        template=prompt_template,
     script:
-        "../scripts/evaluate_qa.py"
+        "../scripts/qa/evaluate_qa.py"
 
 
 rule aggregate_qa:
     input:
-        runs=qa_runs("run.json"),
+        records=qa_runs("run.json"),
         evaluations=qa_runs("evaluation.json"),
         losses=qa_runs("loss.tsv"),
-        generations=qa_runs("generations.jsonl"),
-        manifest=rules.build_qa_pairs.output.manifest,
+        answers=qa_runs("generations.jsonl"),
+        manifest="<results>/qa/data/manifest.json",
     output:
-        runs=report(
-            f"{RESULTS}/qa/runs.tsv",
-            caption="../report/qa_runs.rst",
-            category="Question answering",
-            subcategory="Tables",
-            labels={"table": "runs"},
-        ),
-        loss=f"{RESULTS}/qa/loss.tsv",
-        summary=report(
-            f"{RESULTS}/qa/summary.tsv",
-            caption="../report/qa_summary.rst",
-            category="Question answering",
-            subcategory="Tables",
-            labels={"table": "means over seeds"},
-        ),
-        generations=f"{RESULTS}/qa/generations.jsonl",
-    log:
-        f"{LOGS}/aggregate_qa.log",
-    benchmark:
-        f"{BENCHMARKS}/aggregate_qa.tsv"
+        runs=shown("<results>/qa/runs.tsv", "qa_runs", "Question answering", table="runs"),
+        loss="<results>/qa/loss.tsv",
+        summary=shown("<results>/qa/summary.tsv", "qa_summary", "Question answering", table="means over seeds"),
+        generations="<results>/qa/generations.jsonl",
+    localrule: True
     conda:
-        "../envs/data.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="5m",
+        "../envs/report.yaml"
     params:
         study=config["study"],
-        helpers=helpers("aggregate_qa"),
     script:
-        "../scripts/aggregate_qa.py"
+        "../scripts/qa/aggregate_qa.py"
 
 
 rule plot_qa_loss:
     input:
-        loss=rules.aggregate_qa.output.loss,
-        manifest=rules.build_qa_pairs.output.manifest,
+        loss="<results>/qa/loss.tsv",
+        manifest="<results>/qa/data/manifest.json",
     output:
-        svg=report(
-            f"{RESULTS}/qa/figures/loss.svg",
-            caption="../report/qa_loss.rst",
-            category="Question answering",
-            subcategory="Figures",
-            labels={"figure": "loss by update"},
-        ),
-        png=f"{RESULTS}/qa/figures/loss.png",
-    log:
-        f"{LOGS}/plot_qa_loss.log",
-    benchmark:
-        f"{BENCHMARKS}/plot_qa_loss.tsv"
+        svg=shown("<results>/qa/figures/loss.svg", "qa_loss", "Question answering", "Figures", figure="loss by update"),
+        png="<results>/qa/figures/loss.png",
+    localrule: True
     conda:
         "../envs/report.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="5m",
-    params:
-        helpers=helpers("plot_qa_loss"),
     script:
-        "../scripts/plot_qa_loss.py"
+        "../scripts/qa/plot_qa_loss.py"
+
+
+if SWEPT["ranks"]:
+
+    # Every rank of the sweep in one job; a rank has its place below all the same.
+    rule sweep_lora_ranks:
+        input:
+            train="<results>/qa/data/train.jsonl",
+            heldout="<results>/qa/data/heldout.jsonl",
+            base="<results>/qa/base",
+        output:
+            losses=expand("<results>/qa/sweep/rank{rank}/seed{seed}/loss.tsv", rank=SWEPT["ranks"], allow_missing=True),
+            records=expand("<results>/qa/sweep/rank{rank}/seed{seed}/run.json", rank=SWEPT["ranks"], allow_missing=True),
+        conda:
+            "../envs/qa.yaml"
+        resources:
+            gpu=GPU,
+            mem_mb=grow(8000),
+            runtime=grow("12h"),
+        params:
+            states=state("sweep_lora_ranks/seed{seed}"),
+            ranks=SWEPT["ranks"],
+            lora=QA["lora"],
+            training=QA["training"],
+            template=prompt_template,
+        script:
+            "../scripts/qa/sweep_lora_ranks.py"
+
+    rule tabulate_rank_sweep:
+        input:
+            records=swept("run.json"),
+            losses=swept("loss.tsv"),
+        output:
+            table=shown("<results>/qa/rank_sweep.tsv", "rank_sweep", "Question answering", table="rank sweep"),
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/qa/tabulate_rank_sweep.py"
+
+    rule plot_rank_sweep:
+        input:
+            table="<results>/qa/rank_sweep.tsv",
+            manifest="<results>/qa/data/manifest.json",
+        output:
+            svg=shown(
+                "<results>/qa/figures/rank_sweep.svg",
+                "rank_sweep",
+                "Question answering",
+                "Figures",
+                figure="rank sweep",
+            ),
+            png="<results>/qa/figures/rank_sweep.png",
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/qa/plot_rank_sweep.py"
 
 
 rule build_lora_ledger:
     input:
         # From the configuration alone: neither the weights nor a base made here are waited for.
         files=[
-            path
-            for path in qa_base_files()
-            if QA["base"]["source"] == "folder" or os.path.basename(path) == "config.json"
+            file
+            for file in qa_base_files()
+            if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"
         ],
     output:
-        tsv=report(
-            f"{RESULTS}/qa/lora_ledger.tsv",
-            caption="../report/lora_ledger.rst",
-            category="Question answering",
-            subcategory="Tables",
-            labels={"table": "LoRA ledger"},
-        ),
-        markdown=f"{RESULTS}/qa/lora_ledger.md",
-    log:
-        f"{LOGS}/build_lora_ledger.log",
-    benchmark:
-        f"{BENCHMARKS}/build_lora_ledger.tsv"
+        tsv=shown("<results>/qa/lora_ledger.tsv", "lora_ledger", "Question answering", table="LoRA ledger"),
+        markdown="<results>/qa/lora_ledger.md",
+    localrule: True
     conda:
         "../envs/qa.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="10m",
     params:
         source=QA["base"]["source"],
         embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
-        lora=QA["lora"],
-        helpers=helpers("build_lora_ledger"),
+        arms={arm: settings["lora"] for arm, settings in QA_ARMS.items()},
     script:
-        "../scripts/build_lora_ledger.py"
+        "../scripts/qa/build_lora_ledger.py"
+
+
+rule plot_lora_schematic:
+    input:
+        ledger="<results>/qa/lora_ledger.tsv",
+    output:
+        svg=shown("<results>/qa/figures/lora.svg", "lora_schematic", "Question answering", "Figures", figure="LoRA"),
+        png="<results>/qa/figures/lora.png",
+    localrule: True
+    conda:
+        "../envs/report.yaml"
+    script:
+        "../scripts/qa/plot_lora_schematic.py"
+
+
+# With `export_models`; not part of `all`.
+rule export_adapter:
+    input:
+        adapter="<qa_run>/adapter",
+        run="<qa_run>/run.json",
+        generations="<qa_run>/generations.jsonl",
+        evaluation="<qa_run>/evaluation.json",
+        runs="<results>/qa/runs.tsv",
+        summary="<results>/qa/summary.tsv",
+        manifest="<results>/qa/data/manifest.json",
+        base="<results>/qa/base",
+        template=workflow.source_path("../report/adapter_card.md.j2"),
+    output:
+        folder=directory("<results>/models/qa-{arm}-seed{seed}"),
+    localrule: True
+    conda:
+        "../envs/report.yaml"
+    params:
+        study=config["study"],
+        source=QA["base"],
+        generation=QA["generation"],
+    script:
+        "../scripts/qa/export_adapter.py"

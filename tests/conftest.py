@@ -6,7 +6,7 @@ import shutil
 import pytest
 from filelock import FileLock
 
-import studies
+from support import studies
 
 # Jobs buffer what they print, as in a user's shell, whatever the shell of these tests sets.
 os.environ.pop("PYTHONUNBUFFERED", None)
@@ -23,7 +23,7 @@ def pytest_addoption(parser):
 @pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
     """Return the working folder of a tiny embedded study that ran through real Snakemake, cut off from every network
-    where this machine allows it (test_air_gap.py rests on that).
+    where this machine allows it (test_air_gap.py rests on that). `.snakemake/watched` has the scripts of its jobs.
 
     One of pytest's processes runs it, each has a copy. Tests may plan on it, and take away what can be made again
     without training; they leave it finished.
@@ -34,7 +34,8 @@ def tiny_study(tmp_path_factory):
         if not whole.exists():
             made = tmp_path_factory.mktemp("tiny-study-made")
             study, cut = studies.write_study(made / "study.yaml"), studies.without_network()
-            done = studies.snakemake(made, "--quiet", "progress", study=study, prefix=cut)
+            seen = studies.watched(made / ".snakemake" / "watched")
+            done = studies.snakemake(made, "--quiet", "progress", study=study, prefix=cut, env=seen)
             assert done.returncode == 0, done.output
             made.rename(whole)
     return shutil.copytree(whole, tmp_path_factory.mktemp("tiny-study"), symlinks=True, dirs_exist_ok=True)

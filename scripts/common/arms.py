@@ -1,57 +1,95 @@
-"""Arms of the sentiment study: names, order, colours and the summary of an arm's seeds."""
+"""Arms of the study: names, what is known of them, and the summary of an arm's seeds."""
 
 import statistics
+from collections import namedtuple
 
 from common.errors import StudyError
 
-# Okabe and Ito's palette, told apart with every common colour vision; yellow is left out (illegible on white).
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# The fixed order decides an arm's default colour, so that the colour never depends on which arms a study has.
-ORDER = ("fairseq-pretrained", "fairseq-random", "huggingface-pretrained", "huggingface-random")
+# The lab's arms, in the fixed order that decides their colours, and their names for readers.
+KNOWN = {
+    "fairseq-pretrained": "fairseq, pretrained",
+    "fairseq-random": "fairseq, random",
+    "huggingface-pretrained": "Hugging Face, pretrained",
+    "huggingface-random": "Hugging Face, random",
+}
+# The columns of a table that name an arm (the first) and say what it is.
+ARM = ["arm", "framework", "model", "init"]
 FRAMEWORKS = {"fairseq": "fairseq", "huggingface": "Hugging Face"}
+# The lab's checkpoint, among the models that an arm may start from.
+CHECKPOINT = "checkpoint"
+
+Arm = namedtuple("Arm", ARM)
 
 
-def arm_key(framework, init):
-    """Return the arm's identifier, such as `fairseq-pretrained` (as in the config's `report.colours`)."""
-    return f"{framework}-{init}"
+def arms_in(config):
+    """Return the study's arms as {name: Arm}, in its order.
+
+    Args:
+        config: all settings.
+    """
+    arms = config["finetuning"]["arms"].items()
+    return {name: Arm(name, facts["framework"], facts["model"], facts["init"]) for name, facts in arms}
 
 
-def arm_label(framework, init):
-    """Return the arm's name for readers, such as `Hugging Face, pretrained`."""
-    return f"{FRAMEWORKS.get(framework, framework)}, {init}"
+def named_arms(rows):
+    """Return rows of runs with `arm` and `model`, which the tables of earlier releases lack.
+
+    Their arms were one a framework and init, of the lab's checkpoint.
+
+    Args:
+        rows: list of dictionaries with framework and init.
+    """
+    return [{"arm": f"{row['framework']}-{row['init']}", "model": CHECKPOINT} | row for row in rows]
 
 
-def run_label(framework, init, seed):
-    """Return the run's name for messages, such as `fairseq/random/seed2`."""
-    return f"{framework}/{init}/seed{seed}"
+def arms_of_pair(row):
+    """Return the names of the two arms of a row of pairs.tsv, also of an earlier release."""
+    return tuple(row.get(f"arm_{side}") or f"{row[f'framework_{side}']}-{row[f'init_{side}']}" for side in "ab")
+
+
+def arm_label(name):
+    """Return the arm's name for readers, such as `Hugging Face, pretrained`; an arm of others has its own."""
+    return KNOWN.get(name, name)
+
+
+def run_label(arm, seed):
+    """Return the run's name for messages, such as `fairseq-random/seed2`."""
+    return f"{arm}/seed{seed}"
 
 
 def arms_of(rows):
-    """Return the (framework, init) pairs of `rows`, each once, in order of first appearance."""
-    return list(dict.fromkeys((row["framework"], row["init"]) for row in rows))
+    """Return the arms (`Arm`) of `rows`, each once, in order of first appearance."""
+    return list(dict.fromkeys(Arm(*(row[name] for name in ARM)) for row in rows))
 
 
-def colour_of(framework, init, colours=None):
-    """Return the colour of an arm as `#RRGGBB`.
+def _sd_ddof1(values):
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+# What is said of an arm's seeds, for `.agg(**SUMMARY)`. The sums are exact (the `statistics` module, not pandas' own),
+# so the order of the seeds cannot change the last digit.
+SUMMARY = {
+    "n_seeds": len,
+    "mean": statistics.mean,
+    "sd_ddof1": _sd_ddof1,
+    "sd_ddof0": statistics.pstdev,
+    "min": min,
+    "max": max,
+}
+
+
+def accuracies_by_arm(runs):
+    """Return the test accuracies of runs.tsv grouped by arm, in order of first appearance.
 
     Args:
-        framework: of the arm.
-        init: of the arm.
-        colours: mapping of `arm_key` to colour, or None; an arm that it lacks has its default.
+        runs: frame of runs.tsv (text).
 
     Raises:
-        StudyError: the configured colour is not `#RRGGBB`.
+        StudyError: no runs.
     """
-    key = arm_key(framework, init)
-    colour = (colours or {}).get(key)
-    if colour is None:
-        # An arm outside ORDER takes a colour by its name, which other arms cannot change.
-        place = ORDER.index(key) if key in ORDER else len(ORDER) + sum(key.encode()) % (len(PALETTE) - len(ORDER))
-        return PALETTE[place]
-    digits = colour[1:] if isinstance(colour, str) else ""
-    if len(digits) != 6 or colour[0] != "#" or any(digit not in "0123456789abcdefABCDEF" for digit in digits):
-        raise StudyError(f"report.colours.{key} is {colour!r}: write it as '#RRGGBB'")
-    return colour
+    if runs.empty:
+        raise StudyError("runs.tsv holds no runs: run the study first")
+    return runs.assign(accuracy=runs["test_accuracy"].map(float)).groupby(ARM, sort=False)["accuracy"]
 
 
 def summarise(values):
@@ -61,36 +99,9 @@ def summarise(values):
         values: list of n >= 1 fractions.
 
     Returns:
-        dict: n_seeds, mean, sd_ddof1 (None when n = 1), sd_ddof0, min, max; fractions. The sums are exact
-        (the `statistics` module), so the order of the seeds cannot change the last digit.
+        dict: the keys of `SUMMARY`; sd_ddof1 is None when n = 1.
     """
-    return {
-        "n_seeds": len(values),
-        "mean": statistics.mean(values),
-        "sd_ddof1": statistics.stdev(values) if len(values) > 1 else None,
-        "sd_ddof0": statistics.pstdev(values),
-        "min": min(values),
-        "max": max(values),
-    }
-
-
-def t_interval(values, level=0.95):
-    """Return Student's interval of the mean over seeds: mean -/+ t(level, n-1) * sd(ddof 1) / sqrt(n).
-
-    Args:
-        values: list of n fractions.
-        level: coverage, between 0 and 1.
-
-    Returns:
-        tuple[float, float] or None: None with fewer than two values, which say nothing of their spread.
-    """
-    if len(values) < 2:
-        return None
-    from scipy import stats
-
-    mean = statistics.mean(values)
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * statistics.stdev(values) / len(values) ** 0.5
-    return mean - half, mean + half
+    return {name: of(values) for name, of in SUMMARY.items()}
 
 
 def percent(fraction, decimals=2):

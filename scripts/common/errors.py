@@ -2,7 +2,7 @@
 
 
 class StudyError(Exception):
-    """A fault that the user can mend: its text names the key, file or line, and the remedy.
+    """A fault that the user can correct: its text names the key, file or line, and the remedy.
 
-    Raised anywhere below a rule's `main`; `common.rule.running` prints it as one message and exits 1.
+    Raised anywhere below a rule's `main`; `common.entry.running` prints it as one message and exits 1.
     """

@@ -1,4 +1,7 @@
-"""Faults that are the machine's and not the study's: a full disk, too little memory; each told with its remedy."""
+"""Faults that are the machine's and not the study's: a full disk, too little memory; each reported with its remedy.
+
+No package knows them: every library says them in its own words, and the remedy is a key of this study's configuration.
+"""
 
 import errno
 import os
@@ -18,8 +21,8 @@ _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "Canno
 # What a rule's need of memory grows with, beside the model; the section's `precision` shrinks it likewise.
 _SECTIONS = {
     "pretrain": "checkpoint.pretraining",
-    "finetune_fairseq": "sentiment.finetuning",
-    "finetune_huggingface": "sentiment.finetuning",
+    "finetune_fairseq": "finetuning.training",
+    "finetune_huggingface": "finetuning.training",
     "finetune_lora": "qa.training",
     "build_qa_base_model": "qa.base.embedded.training",
 }
@@ -54,13 +57,18 @@ def is_out_of_memory(error):
 
 
 def memory_remedy(rule):
-    """Return what to do where a rule ran out of memory."""
-    if rule in _SECTIONS:
-        section = _SECTIONS[rule]
-        halved = "" if rule == "build_qa_base_model" else f", or set {section}.precision to bfloat16"
+    """Return what to do where a rule ran out of memory.
+
+    Args:
+        rule: its name; a workflow that has this one as a module may have put words before it (`study_pretrain`).
+    """
+    name = next((name for name in _SECTIONS if rule.endswith(name)), None)
+    if name:
+        section = _SECTIONS[name]
+        halved = "" if name == "build_qa_base_model" else f", or set {section}.precision to bfloat16"
         return f"make {section}.batch_size smaller{halved} (this changes the result), or use a machine with more memory"
-    if rule.startswith(_EVALUATIONS):
-        return "make sentiment.evaluation.batch_size smaller (it does not change what is predicted)"
+    if any(name in rule for name in _EVALUATIONS):
+        return "make finetuning.evaluation.batch_size smaller (it does not change what is predicted)"
     return "close other programs, run fewer jobs at once (--cores 1), or use a machine with more memory"
 
 
@@ -80,7 +88,7 @@ def explain(error, rule, folder):
     if is_full_disk(error):
         return (
             f"the disk that holds {folder or 'the outputs'} is full: free some space and run again; finished jobs "
-            "are kept, and training goes on from its last saved state"
+            "are kept, and training resumes from its last saved state"
         )
     if is_out_of_memory(error):
         return f"out of memory: {memory_remedy(rule)}, and run again"

@@ -10,7 +10,7 @@ HASHSALT = "sentiment study"
 def set_style():
     """Set matplotlib and seaborn to the project's look: a white card, light grid, DejaVu Sans.
 
-    DejaVu Sans ships with matplotlib, so text has the same shape on every machine; in an SVG it is drawn as paths.
+    DejaVu Sans ships with matplotlib, so text has the same shape in a PNG of any machine; an SVG holds it as text.
     """
     import matplotlib
 
@@ -19,10 +19,10 @@ def set_style():
 
     seaborn.set_theme(
         style="whitegrid",
-        font="DejaVu Sans",
+        font=["DejaVu Sans", "sans-serif"],
         rc={
             "svg.hashsalt": HASHSALT,
-            "svg.fonttype": "path",
+            "svg.fonttype": "none",
             "figure.facecolor": "white",
             "savefig.facecolor": "white",
             "figure.dpi": 100,
@@ -76,17 +76,14 @@ def mark_synthetic(axes, manifest):
 
 
 def majority_shares(manifest, splits):
-    """Return {split: share of the larger class}, the accuracy of always answering it.
+    """Return {split: share of the largest class}, the accuracy of always answering it.
 
     Args:
         manifest: content of data/manifest.json.
         splits: names of splits.
     """
-    shares = {}
-    for split in splits:
-        counts = manifest["splits"][split]
-        shares[split] = max(counts["n_positive"], counts["n"] - counts["n_positive"]) / counts["n"]
-    return shares
+    of = {split: manifest["splits"][split] for split in splits}
+    return {s: max(c.get("n_by_class") or (c["n_positive"], c["n"] - c["n_positive"])) / c["n"] for s, c in of.items()}
 
 
 def padded_limits(values, step):

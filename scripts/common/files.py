@@ -70,6 +70,13 @@ def _settle(path):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def grant(path):
+    """Give a file the mode that the umask grants to new ones: safetensors writes for the owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, 0o666 & ~mask)
+
+
 def sync(path):
     """Flush a file or folder to the disk, where its file system can."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -175,9 +182,15 @@ def read_tsv(path):
     Raises:
         StudyError: the file is missing, is not UTF-8, or has a cell without end.
     """
+    return read_table(path)[1]
+
+
+def read_table(path):
+    """Return a TSV file's header and its rows."""
     try:
         with reading(path), open(path, encoding="utf-8-sig", newline="") as handle:
-            return list(csv.DictReader(handle, delimiter="\t"))
+            reader = csv.DictReader(handle, delimiter="\t")
+            return list(reader.fieldnames or ()), list(reader)
     except csv.Error as error:
         raise StudyError(
             f"{path} is not a table of tab-separated values ({error}): is a quotation mark left open?"

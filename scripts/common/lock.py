@@ -4,6 +4,9 @@ Two files in `results/<study>`: `.lock` is held by the workflow's main process, 
 killed workflow leaves no lock behind, and jobs that outlive it are not taken for finished. Where the file system
 has no locks, nothing is held and nobody is refused.
 
+Not filelock: its shared lock is a SQLite database, its stand-in where a file system has no locks is a file that
+outlives a killed process, and neither it nor portalocker follows a workflow's jobs or removes what they left.
+
 Source: flock(2).
 """
 
@@ -76,7 +79,7 @@ def hold(folder, making=(), patience=PATIENCE):
         patience: seconds to wait for the jobs of a workflow that was killed.
 
     Raises:
-        StudyError: another workflow holds the folder, jobs of a killed one are still at work, or a workflow on
+        StudyError: another workflow holds the folder, jobs of a killed one are still running, or a workflow on
             another study is making some of the shared files.
     """
     os.makedirs(folder, exist_ok=True)
@@ -87,14 +90,14 @@ def hold(folder, making=(), patience=PATIENCE):
         other = holder(folder)
         who = "process {pid} on {host}, since {since}".format(**other) if other else "it has just started"
         raise StudyError(
-            f"another workflow is at work on {folder} ({who}): wait for it to end, or stop it, and run again; another "
+            f"another workflow is using {folder} ({who}): wait for it to end, or stop it, and run again; another "
             "study (key `study`) can run beside it"
         )
     jobs = _wait_for(os.path.join(folder, ".jobs"), fcntl.LOCK_EX, patience)
     if jobs is None:
         os.close(lock)
         raise StudyError(
-            f"jobs of a workflow that was killed are still at work on {folder} (`fuser {folder}/.jobs` lists those of "
+            f"jobs of a killed workflow are still using {folder} (`fuser {folder}/.jobs` lists those of "
             "this machine): wait for them to end, or stop them, and run again"
         )
     # A second attempt fails where the first one counts.
@@ -121,6 +124,15 @@ def hold(folder, making=(), patience=PATIENCE):
     _held.append(lock)
 
 
+def is_held(folder):
+    """Say whether a workflow holds a study's folder."""
+    path = os.path.join(folder, ".lock")
+    free = _lock(path, fcntl.LOCK_SH) if os.path.exists(path) else None
+    if free is not None:
+        os.close(free)
+    return free is None and os.path.exists(path)
+
+
 def _at_work(folder):
     """Return the `holder` of every other study's folder beside this one whose workflow lives."""
     found = []
@@ -128,11 +140,8 @@ def _at_work(folder):
         other = os.path.dirname(path)
         if os.path.samefile(other, folder):
             continue
-        free = _lock(path, fcntl.LOCK_SH)
-        if free is None:
+        if is_held(other):
             found.append(holder(other))
-        else:
-            os.close(free)
     return found
 
 
@@ -163,7 +172,7 @@ def remove_leftovers(folder):
 
 
 def join(folder):
-    """Mark this job as at work on a study's folder, and end it when its workflow on this machine is gone.
+    """Mark this job as using a study's folder, and end it when its workflow on this machine is gone.
 
     A job that outlives its workflow would train what the next one trains again.
 

@@ -1,4 +1,8 @@
-"""What a job records about itself where and when it runs: time, code, settings, machine."""
+"""What a job records about itself where and when it runs: time, code, settings, machine.
+
+Standard library only, since every environment runs it: psutil has no name of the processor, and py-cpuinfo would be one
+more package in each for that alone.
+"""
 
 import datetime
 import hashlib
@@ -11,6 +15,8 @@ import sys
 
 # Settings that say where files lie on one machine and not what the study is.
 PLACES = ("mirror",)
+# Sections that decide how results are shown, and no result.
+SHOWN = ("report", "claims")
 
 
 def now():
@@ -21,6 +27,11 @@ def now():
 def study_settings(config):
     """Return the settings of a study without the keys of `PLACES`."""
     return {key: value for key, value in config.items() if key not in PLACES}
+
+
+def result_settings(config):
+    """Return the settings that decide a study's results: none of one machine's places, none of the page's looks."""
+    return {key: value for key, value in study_settings(config).items() if key not in SHOWN}
 
 
 def settings_hash(settings):
@@ -43,11 +54,14 @@ def package_versions(packages):
 def commit(folder=None):
     """Return the commit of the code in use, with `-dirty` after it where files differ; empty outside git.
 
-    Asked by the job and not given to it: as a parameter, every commit would train every run anew.
+    No parameter of the job: every commit would train every run again.
 
     Args:
-        folder: a folder of the repository; None: this file's.
+        folder: a folder of the repository; None: this file's, or what STUDY_COMMIT says, as jobs in containers and
+            without the repository have it from rules/common.smk.
     """
+    if folder is None and os.environ.get("STUDY_COMMIT"):
+        return os.environ["STUDY_COMMIT"]
     folder = folder or os.path.dirname(os.path.abspath(__file__))
     command = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:

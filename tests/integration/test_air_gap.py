@@ -10,21 +10,21 @@ import urllib.request
 import pytest
 import sentencepiece
 
-import fill_mirror
-import servers
-import studies
-from common.addresses import needed_retrievals
-from common.download import mirror_path
-from common.embedded_faq import corpus, pairs
-from common.embedded_reviews import generate
 from common.files import sha256
-from common.reviews import PIECES_MODEL, SPLITS
-from unit.test_environments import write_wheel
+from data.lib.embedded_reviews import generate
+from data.lib.reviews import SPLITS
+from qa.lib.embedded_faq import corpus, pairs
+from study.addresses import PIECES_MODEL, needed_retrievals
+from study.download import mirror_path
+from support import servers, studies
+from support.makefile import NEEDED, Project, write_index
+from tools import mirror as tool
 
 CUT = studies.without_network()
 # The tiny study counts as set-up of the first test that needs it.
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not CUT, reason="this machine does not allow a process to give up its network (unshare --net)"),
 ]
@@ -82,13 +82,16 @@ def write_hosts(folder):
     (folder / "pairs.json").write_text(json.dumps(pairs()[:12]), encoding="utf-8")
 
 
+ARM = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+
+
 def changes(address):
     """The study's differences from `studies.TINY`, its files at an address."""
     return {
         "study": "small",
         "data": {"source": "cls_books_pieces", "cls_books_pieces": {"url": f"{address}/books/"}},
         "checkpoint": {"corpus": {"files": [f"{address}/novels/one.txt", f"{address}/novels/two.txt"]}},
-        "sentiment": {"arms": [{"framework": "huggingface", "init": "pretrained"}], "finetuning": {"epochs": 1}},
+        "finetuning": {"arms": {"mine": ARM}, "training": {"epochs": 1}},
         "qa": {
             "enabled": True,
             "data": {"source": "url", "url": f"{address}/pairs.json", "n_heldout": 4},
@@ -119,9 +122,8 @@ def filled(tmp_path_factory):
     write_hosts(folder / "hosts")
     with servers.serve(folder / "hosts") as server:
         study = studies.write_study(folder / "study.yaml", changes(server.address))
-        script = os.path.join(studies.ROOT, "scripts", "fill_mirror.py")
-        command = [sys.executable, script, study, str(folder / "a mirror")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        command = [sys.executable, "-m", "tools.mirror", study, str(folder / "a mirror")]
+        done = subprocess.run(command, cwd=studies.ROOT, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"all {N_FILES} files" in done.stdout and f"{N_FILES} fetched now" in done.stdout
         assert len(server.requests) == N_FILES
@@ -183,7 +185,7 @@ def test_no_network_and_no_mirror_is_told_as_that(tmp_path, filled):
 
 @pytest.mark.skipif(not os.path.isdir(SHARED_MIRROR), reason="no mirror of the open study's files at ../shared/mirror")
 def test_the_open_study_finds_every_file_in_its_mirror(tmp_path):
-    groups = needed_retrievals(*fill_mirror.read_study(OPEN))
+    groups = needed_retrievals(*tool.read_study(OPEN))
     urls = [url for group in groups for url in group["urls"]]
     mirror = ["--config", f'mirror="{SHARED_MIRROR}"']
     done = studies.snakemake(tmp_path, "--dry-run", *mirror, study=OPEN, prefix=CUT)
@@ -193,46 +195,24 @@ def test_the_open_study_finds_every_file_in_its_mirror(tmp_path):
     assert done.returncode == 0, done.output
     assert len(urls) == 108 and all((tmp_path / "resources" / mirror_path(url)).is_file() for url in urls)
     # What was retrieved is a whole mirror: nothing of it is fetched again.
-    script = os.path.join(studies.ROOT, "scripts", "fill_mirror.py")
-    done = without_network(sys.executable, script, OPEN, str(tmp_path / "resources"))
+    command = [sys.executable, "-m", "tools.mirror", OPEN, str(tmp_path / "resources")]
+    done = without_network(*command, cwd=studies.ROOT)
     assert done.returncode == 0 and "all 108 files" in done.stdout and " 0 fetched now" in done.stdout, done.stdout
 
 
 # ---- The environment, with empty packages of the right names --------------------------------------------------------
 
-PACKAGES = {"torch": "torch", "snakemake": "snakemake", "transformers": "transformers", "fairseq_fixed": "fairseq"}
-
 
 @pytest.fixture
 def make(tmp_path):
     """A function that runs make in a new project of that name, its index a folder of wheels or none."""
-    if not shutil.which("make"):
-        pytest.skip("make is not installed")
-    index = tmp_path / "index"
-    index.mkdir()
-    for name, module in PACKAGES.items():
-        write_wheel(index, name, "1.0", module)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "MAKE", "PYTHON"))}
-    clean |= {"PIP_CONFIG_FILE": os.devnull}
+    index, projects = write_index(tmp_path / "index"), {}
 
     def run(name, *arguments, network=True):
-        project = tmp_path / name
-        if not project.exists():
-            (project / "scripts").mkdir(parents=True)
-            shutil.copy(os.path.join(studies.ROOT, "Makefile"), project)
-            (project / "requirements.txt").write_text("torch==1.0\nsnakemake==1.0\ntransformers==1.0\n")
-            (project / "requirements-fairseq.txt").write_text("fairseq-fixed==1.0\n")
-            (project / "scripts" / "fill_mirror.py").write_text("import sys\nprint(sys.argv[1:])\n")
-        index_of = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)} if network else {}
-        return subprocess.run(
-            [*CUT, "make", f"PYTHON={sys.executable}", "VENV=.venv", *arguments],
-            cwd=project,
-            env=clean | index_of,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=900,
-        )
+        if name not in projects:
+            projects[name] = Project(tmp_path / name)
+            projects[name].write_program("mirror")
+        return projects[name].make(*arguments, index=index if network else None, prefix=CUT)
 
     run.folder = tmp_path
     return run
@@ -242,9 +222,9 @@ def test_the_environment_is_installed_from_the_wheels_of_the_mirror(make):
     mirror = make.folder / "a mirror"
     done = make("here", "mirror", "STUDY=studies/open.yaml", f"MIRROR={mirror}")
     assert done.returncode == 0, done.stdout
-    assert str(["studies/open.yaml", str(mirror)]) in done.stdout
+    assert f"<studies/open.yaml>\n<{mirror}>" in done.stdout
     wheels = sorted(path.name.partition("-")[0] for path in mirror.joinpath("wheels").iterdir())
-    assert wheels == sorted(PACKAGES) and [path.name for path in mirror.iterdir()] == ["wheels"]
+    assert wheels == sorted(NEEDED) and [path.name for path in mirror.iterdir()] == ["wheels"]
     # What is there stays; a damaged wheel does not.
     first = mirror / "wheels" / "torch-1.0-py3-none-any.whl"
     stamp = first.stat().st_mtime_ns

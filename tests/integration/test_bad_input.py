@@ -1,7 +1,7 @@
 """Bad input through real Snakemake: one clear message, a non-zero exit, nothing half-made.
 
-All kinds of it stand in the tables of tests/unit/test_config.py (settings) and tests/unit/test_refusals.py (files);
-here some of each family go the whole way to the user's terminal.
+All kinds of it stand in the tables of tests/unit/study/test_settings.py (settings) and
+tests/unit/house/test_refusals.py (files); here some of each family go the whole way to the user's terminal.
 """
 
 import io
@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 
-import servers
-import studies
-from common.embedded_reviews import generate
+from data.lib.embedded_reviews import generate
+from support import servers, studies
 
 # The tiny study counts as set-up of the first test that needs it.
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -72,8 +71,8 @@ def told_once(output, start):
 
 SETTINGS = {
     "typo": (
-        {"sentiment": {"finetuning": {"bach_size": 4}}},
-        ["unknown key sentiment.finetuning.bach_size", "Did you mean sentiment.finetuning.batch_size?"],
+        {"finetuning": {"training": {"bach_size": 4}}},
+        ["unknown key finetuning.training.bach_size", "Did you mean finetuning.training.batch_size?"],
     ),
     "mirror without a folder": ({"mirror": "no-such-folder"}, ["mirror: there is no folder 'no-such-folder'"]),
 }

@@ -1,14 +1,12 @@
 """profiles/generic with a submit command that stands for a scheduler: it notes what is asked for and runs the job."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-import studies
+from support import studies
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 
 # Below 3000 MB the job gets so little memory that Python cannot start: an out-of-memory kill as a job script sees it.
 SBATCH = """#!/bin/sh
@@ -25,13 +23,13 @@ def test_jobs_are_submitted_with_their_resources_and_again_with_more(tmp_path):
     (tmp_path / "bin" / "sbatch").write_text(SBATCH.format(folder=tmp_path))
     (tmp_path / "bin" / "sbatch").chmod(0o755)
     study = studies.write_study(tmp_path / "study.yaml")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", os.path.join(studies.ROOT, "Snakefile")]
-    command += ["--configfile", study, "--directory", str(tmp_path)]
-    command += ["--workflow-profile", os.path.join(studies.ROOT, "profiles", "generic"), "--latency-wait", "10"]
-    command += ["--set-resources", "build_corpus:gpu=1", "--", "results/tiny/checkpoint/corpus/train.txt"]
     environment = os.environ | {"PATH": f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500, check=False)
-    assert done.returncode == 0, done.stderr[-5000:]
+    words = ["--latency-wait", "10", "--set-resources", "build_corpus:gpu=1"]
+    target = "results/tiny/checkpoint/corpus/train.txt"
+    done = studies.snakemake(
+        tmp_path, *words, "--", target, study=study, profile="generic", timeout=500, env=environment
+    )
+    assert done.returncode == 0, done.output[-5000:]
     assert (tmp_path / "results" / "tiny" / "checkpoint" / "corpus" / "train.txt").stat().st_size
 
     asked = [

@@ -9,10 +9,11 @@ import shutil
 import pytest
 import yaml
 
-import studies
 from common.files import sha256
-from common.protocol import framework_settings
-from environments import (
+from finetuning.lib.protocol import framework_settings
+from support import studies
+from support.arms import facts
+from support.environments import (
     ENVIRONMENTS,
     ROOT,
     SCRIPTS,
@@ -25,10 +26,10 @@ from environments import (
 )
 
 # The tiny study counts as set-up of the first test that needs it.
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 CONFIG = studies.merged(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")), studies.TINY)
-DATA, SENTIMENT = "results/tiny/data", "results/tiny/sentiment"
+DATA, SENTIMENT = "results/tiny/data", "results/tiny/finetuning"
 SPLITS = ("train", "valid", "test")
 
 
@@ -49,7 +50,8 @@ def test_every_script_can_be_imported(fresh, tmp_path):
     name, python = fresh
     scripts = scripts_of(name)
     # What functions import first, then the scripts themselves.
-    modules = sorted(set().union(*map(imported, scripts))) + [script.stem for script in scripts]
+    modules = sorted(set().union(*map(imported, scripts)))
+    modules += [".".join(script.relative_to(SCRIPTS).with_suffix("").parts) for script in scripts]
     errors = run_in(python, tmp_path, modules)
     assert not errors, f"envs/{name}.yaml is not enough: {errors}"
 
@@ -61,37 +63,57 @@ def calls_of(name, out):
         name: the environment.
         out: folder to write to.
     """
-    run = {framework: f"{SENTIMENT}/{framework}/pretrained/seed1" for framework in ("fairseq", "huggingface")}
-    trained = [f"{out}/{part}" for part in ("checkpoints", "history.tsv", "run.json", "weights.json", "tensorboard")]
-    trained += [1, f"{out}/states", 0]  # threads, folder of saved states, which are not wanted here
+
+    def made(*names, **others):
+        """Arguments for files to write: each has its own name, or the one given for it."""
+        return {each: f"{out}/{each}" for each in names} | {key: f"{out}/{file}" for key, file in others.items()}
+
+    run = {framework: f"{SENTIMENT}/{framework}-pretrained/seed1" for framework in ("fairseq", "huggingface")}
+    trained = made(
+        "checkpoints", "tensorboard", "states", history="history.tsv", run="run.json", weights="weights.json"
+    )
+    # Saved states are not wanted here.
+    trained |= {"seed": 1, "threads": 1, "save_every": 0}
     if name == "data":
-        files = [{split: f"{DATA}/{split}.{kind}" for split in SPLITS} for kind in ("review", "label")]
-        return [["train_baselines", "main", [*files, f"{out}/table"]]], {"table": "results/tiny/baselines.tsv"}
+        files = {f"{kind}s": [f"{DATA}/{split}.{kind}" for split in SPLITS] for kind in ("review", "label")}
+        return [["data.train_baselines", files | made("table")]], {"table": "results/tiny/baselines.tsv"}
     if name == "fairseq":
-        data, checkpoint = f"{SENTIMENT}/data-bin/train-valid", "results/tiny/checkpoint/model.pt"
-        settings = framework_settings(CONFIG["sentiment"], "fairseq")
-        arguments = [data, checkpoint, "pretrained", 1, CONFIG["checkpoint"]["architecture"], settings, *trained]
-        return [["finetune_fairseq", "main", arguments]], {"history.tsv": f"{run['fairseq']}/history.tsv"}
+        arguments = {
+            "facts": facts("fairseq", "pretrained"),
+            "data": f"{SENTIMENT}/data-bin/train-valid",
+            "checkpoint": "results/tiny/checkpoint/model.pt",
+            "architecture": CONFIG["checkpoint"]["architecture"],
+            "settings": framework_settings(CONFIG["finetuning"], "fairseq"),
+        }
+        call = ["finetuning.finetune_fairseq", arguments | trained]
+        return [call], {"history.tsv": f"{run['fairseq']}/history.tsv"}
     if name == "huggingface":
-        token_ids = [f"{SENTIMENT}/token-ids/{split}.npz" for split in ("train", "valid")]
-        settings = framework_settings(CONFIG["sentiment"], "huggingface")
-        arguments = [*token_ids, "results/tiny/checkpoint/huggingface", "pretrained", 1, settings, *trained]
-        return [["finetune_huggingface", "main", arguments]], {"history.tsv": f"{run['huggingface']}/history.tsv"}
+        arguments = {split: f"{SENTIMENT}/token-ids/checkpoint/{split}.npz" for split in ("train", "valid")}
+        arguments |= {"facts": facts("huggingface", "pretrained"), "checkpoint": "results/tiny/checkpoint/huggingface"}
+        arguments["settings"] = framework_settings(CONFIG["finetuning"], "huggingface")
+        call = ["finetuning.finetune_huggingface", arguments | trained]
+        return [call], {"history.tsv": f"{run['huggingface']}/history.tsv"}
     if name == "report":
-        made = [f"{out}/arms.{kind}" for kind in ("svg", "png", "tsv")]
-        arguments = ["results/tiny/runs.tsv", f"{DATA}/manifest.json", *made, CONFIG["report"]["colours"]]
-        return [["plot_arms", "main", arguments]], {"arms.svg": "results/tiny/figures/arms.svg"}
+        arguments = {"runs": "results/tiny/runs.tsv", "manifest": f"{DATA}/manifest.json"}
+        arguments |= made(svg="arms.svg", png="arms.png", data="arms.tsv") | {"colours": CONFIG["report"]["colours"]}
+        return [["analysis.plot_arms", arguments]], {"arms.svg": "results/tiny/figures/arms.svg"}
     if name == "qa":
         qa = CONFIG["qa"]
         changes = {"n_texts": 60, "training": {"updates": 4, "warmup_updates": 1}}
         embedded = studies.merged(qa["base"]["embedded"], changes)
         training = qa["training"] | {"updates": 2, "evaluate_every": 1}
-        pairs = [f"{out}/train.jsonl", f"{out}/heldout.jsonl"]
-        made = [f"{out}/{part}" for part in ("loss.tsv", "adapter", "run.json", "state")]
+        pairs = made(train="train.jsonl", heldout="heldout.jsonl")
+        drawn = {"source": "embedded", "pairs": [], "url": None, "n_heldout": 6, "split_seed": 1}
+        base = {"source": "embedded", "files": [], "embedded": embedded, "template": qa["prompt"]}
         return [
-            ["build_qa_pairs", "main", ["embedded", None, None, *pairs, f"{out}/manifest.json", 6, 1]],
-            ["build_qa_base_model", "main", ["embedded", [], f"{out}/base", f"{out}/pretraining.tsv", embedded]],
-            ["finetune_lora", "main", [*pairs, f"{out}/base", *made, qa["lora"]["r"][0], 1, qa["lora"], training]],
+            ["qa.build_qa_pairs", pairs | made(manifest="manifest.json") | drawn],
+            ["qa.build_qa_base_model", base | made("base", pretraining="pretraining.tsv")],
+            [
+                "qa.finetune_lora",
+                pairs
+                | made("base", "adapter", "tensorboard", "states", loss="loss.tsv", run="run.json")
+                | {"arm": "rank16", "seed": 1, "lora": qa["lora"], "training": training, "template": qa["prompt"]},
+            ],
         ], {"loss.tsv": None}
     raise AssertionError(f"envs/{name}.yaml is new: say here which job of it is to be run")
 
@@ -109,11 +131,12 @@ def test_a_job_runs_as_in_the_study(fresh, tiny_study, tmp_path):
 def test_a_lacking_package_is_noticed(tmp_path):
     scripts = tmp_path / "scripts"
     shutil.copytree(SCRIPTS, scripts)
-    with open(scripts / "build_splits.py", "a", encoding="utf-8") as script:
-        script.write("\nimport pandas\n")
+    with open(scripts / "data" / "build_splits.py", "a", encoding="utf-8") as script:
+        script.write("\nimport jinja2\n")
     python = make_environment(tmp_path / "data", pip_pins("data"))
-    assert run_in(python, tmp_path, ["build_splits"]) == ""
-    assert run_in(python, tmp_path, ["build_splits"], scripts=scripts) == "build_splits: No module named 'pandas'"
+    (module,) = modules = ["data.build_splits"]
+    assert run_in(python, tmp_path, modules) == ""
+    assert run_in(python, tmp_path, modules, scripts=scripts) == f"{module}: No module named 'jinja2'"
 
 
 def test_a_lacking_part_is_noticed(tmp_path):

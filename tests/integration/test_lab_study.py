@@ -8,14 +8,13 @@ import zipfile
 import pytest
 import yaml
 
-import servers
-import studies
-from common.embedded_reviews import generate
 from common.files import sha256
-from common.reviews import normalise
+from data.lib.embedded_reviews import generate
+from data.lib.reviews import normalise
+from support import servers, studies
 
 # The tiny study counts as set-up of the first test that needs it.
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 FAIRSEQ_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
 ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
@@ -52,11 +51,11 @@ def zips(tmp_path_factory, tiny_study, reviews):
     return folder
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory, zips):
-    """The lab study's working folder after its run, and the paths that the server was asked for."""
-    folder = tmp_path_factory.mktemp("lab")
-    with open(os.path.join(studies.ROOT, "studies", "lab.yaml"), encoding="utf-8") as handle:
+@pytest.fixture(scope="module", params=["lab", "lab-published"])
+def lab(request, tmp_path_factory, zips):
+    """The working folder of a study of the lab after its run, and the paths that the server was asked for."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with open(os.path.join(studies.ROOT, "studies", f"{request.param}.yaml"), encoding="utf-8") as handle:
         base = yaml.safe_load(handle)
     with servers.serve(zips) as server:
         changes = {
@@ -72,23 +71,23 @@ def lab(tmp_path_factory, zips):
                 },
                 "architecture": studies.TINY["checkpoint"]["architecture"],
             },
-            "sentiment": {"seeds": [1], "finetuning": {"epochs": 1}, "evaluation": {"test_curves": False}},
+            "finetuning": {"seeds": [1], "training": {"epochs": 1}, "evaluation": {"test_curves": False}},
             "qa": {"enabled": False},
         }
         study = studies.write_study(folder / "study.yaml", changes, base=base)
         done = studies.snakemake(folder, "--quiet", "progress", study=study)
         assert done.returncode == 0, done.output
         assert studies.plan(folder, study=study) == {}
-        return folder, server.host, list(server.requests)
+        return folder, server.host, list(server.requests), request.param
 
 
 @pytest.fixture(scope="module")
 def results(lab):
-    return lab[0] / "results" / "lab"
+    return lab[0] / "results" / lab[3]
 
 
 def test_each_zip_is_downloaded_once_and_its_hash_recorded(lab, zips):
-    folder, host, requests = lab
+    folder, host, requests, _ = lab
     assert sorted(requests) == sorted(f"/{path.name}" for path in zips.iterdir())
     for path in zips.iterdir():
         came = folder / "resources" / host / path.name
@@ -118,7 +117,7 @@ def test_the_checkpoint_is_the_served_one(results, tiny_study):
 
 
 def test_the_fetched_hugging_face_folder_is_compared_with_the_conversion(results):
-    assert (results / "checkpoint" / "huggingface-fetched" / "config.json").is_file()
+    assert (results / "checkpoint" / "fetched" / "huggingface" / "config.json").is_file()
     comparison = json_of(results / "checkpoint" / "huggingface-comparison.json")
     assert comparison.pop("n_equal") > 0
     assert comparison == {"different": [], "only_ours": [], "only_theirs": []}
@@ -132,13 +131,22 @@ def test_pretrained_arms_loaded_every_tensor_and_the_random_one_none(results, ar
     assert (loaded > 0, new > 0) == (arm[1] == "pretrained", arm[1] == "random")
 
 
-def test_the_study_ends_with_its_three_arms_and_a_report(results):
+def test_the_frameworks_trained_alike_or_as_the_lab_did(results, lab):
+    with open(results / "protocol_diff.tsv", encoding="utf-8", newline="") as handle:
+        rows = {row["setting"]: (row["fairseq"], row["huggingface"]) for row in csv.DictReader(handle, delimiter="\t")}
+    matched = lab[3] == "lab"
+    assert rows["batching"] == (("length_grouped",) * 2 if matched else ("random",) * 2)
+    assert rows["betas"] == ("[0.9, 0.98]", "[0.9, 0.98]" if matched else "[0.9, 0.999]")
+    assert rows["clip_norm"] == ("0.0", "0.0" if matched else "1.0")
+
+
+def test_the_study_ends_with_its_three_arms_and_a_report(results, lab):
     with open(results / "runs.tsv", encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))
     assert [(row["framework"], row["init"]) for row in rows] == ARMS
     for row in rows:
-        assert (row["study"], row["seed"], row["synthetic"]) == ("lab", "1", "false")
+        assert (row["study"], row["seed"], row["synthetic"]) == (lab[3], "1", "false")
         assert [int(row[f"n_{split}"]) for split in N] == list(N.values())
-        assert (results / "predictions" / row["framework"] / row["init"] / "seed1.tsv").is_file()
+        assert (results / "predictions" / row["arm"] / "seed1.tsv").is_file()
     page = (results / "report.html").read_text(encoding="utf-8")
-    assert "Study lab" in page and "(synthetic data)" not in page
+    assert f"Study {lab[3]}: report" in page and "(synthetic data)" not in page

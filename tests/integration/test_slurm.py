@@ -3,22 +3,21 @@
 import os
 import re
 import subprocess
-import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
-import slurm_cluster
-import studies
 from common.files import sha256
+from support import slurm_cluster, studies
 
-ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
-CANCELLED, NODE_LOST = (f"rule_finetune_fairseq_wildcards_{init}_1" for init in ("random", "pretrained"))
+ARMS = ["fairseq-pretrained", "fairseq-random", "huggingface-pretrained"]
+CANCELLED, NODE_LOST = (f"rule_finetune_fairseq_wildcards_fairseq-{init}_1" for init in ("random", "pretrained"))
 
 # The study counts as set-up of the first test; the cluster takes a second.
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(
         bool(slurm_cluster.missing()),
@@ -29,15 +28,11 @@ pytestmark = [
 
 def start(cluster, folder, study, log, *arguments):
     """Start the workflow under profiles/slurm."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", os.path.join(studies.ROOT, "Snakefile")]
-    command += ["--configfile", study, "--directory", str(folder)]
-    command += ["--workflow-profile", os.path.join(studies.ROOT, "profiles", "slurm")]
     # This cluster has no accounting, and nobody else to be polite to.
-    command += ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
+    options = ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
+    command = studies.command(folder, *options, *arguments, study=study, profile="slurm")
     with open(log, "w") as handle:
-        return subprocess.Popen(
-            [*command, *arguments], env=cluster.environment, stdout=handle, stderr=subprocess.STDOUT
-        )
+        return subprocess.Popen(command, env=cluster.environment, stdout=handle, stderr=subprocess.STDOUT)
 
 
 def finish(process, log, seconds=900):
@@ -88,10 +83,10 @@ def slurm(tmp_path_factory):
     """Return two runs of one study: in the first a training job is cancelled and another loses its node."""
     folder = tmp_path_factory.mktemp("slurm")
     # Curves on the test reviews change nothing that is trained or predicted.
-    study = studies.write_study(folder / "study.yaml", {"sentiment": {"evaluation": {"test_curves": False}}})
+    study = studies.write_study(folder / "study.yaml", {"finetuning": {"evaluation": {"test_curves": False}}})
     with slurm_cluster.cluster() as cluster:
         log = folder / "first.log"
-        # Without the profile's second attempts, which would mend both losses unseen.
+        # Without the profile's second attempts, which would hide both losses.
         process = start(cluster, folder, study, log, "--retries", "0")
         try:
             cluster("scancel", running(cluster, process, log, CANCELLED)["JobId"])
@@ -157,7 +152,7 @@ def test_small_jobs_share_one(slurm):
     assert "localrule aggregate_runs:" in ran and "localrule build_report:" in ran
 
 
-@pytest.mark.parametrize("arm", ARMS, ids="-".join)
+@pytest.mark.parametrize("arm", ARMS)
 def test_predictions_are_the_workstations(slurm, tiny_study, arm):
-    name = os.path.join("results", "tiny", "predictions", *arm, "seed1.tsv")
+    name = os.path.join("results", "tiny", "predictions", arm, "seed1.tsv")
     assert sha256(slurm.folder / name) == sha256(tiny_study / name)

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-import fault_injection
-import studies
+from support import fault_injection, studies
 
 # The selected epoch's weights are kept and no others, as in a study that does not say otherwise.
-ONE_CHECKPOINT = {"sentiment": {"evaluation": {"test_curves": False}}}
+ONE_CHECKPOINT = {"finetuning": {"evaluation": {"test_curves": False}}}
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
     study = studies.write_study(tmp_path / "study.yaml", ONE_CHECKPOINT)
-    assert fault_injection.survive(study, kills=4, seed=1, cores=2, folder=str(tmp_path)) == 4
+    made = fault_injection.survive(study, kills=2, seed=1, cores=2, folder=str(tmp_path), boundaries=2)
+    assert sorted(kind for kind, *_ in made) == ["boundary", "boundary", "random", "random"]
     # Of each run only the selected weights are left, and nothing is to be done for that.
-    runs = list((tmp_path / "disturbed" / "results" / "tiny" / "sentiment").glob("*/*/seed1"))
+    runs = list((tmp_path / "disturbed" / "results" / "tiny" / "finetuning").glob("*/seed1"))
     assert len(runs) == 3
     for run_folder in runs:
         assert (run_folder / "selected").is_dir() and not (run_folder / "checkpoints").exists()
@@ -34,22 +34,17 @@ def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
 
 def run(folder, study, *targets):
     """Run the workflow plainly; return its exit status and output."""
-    done = subprocess.run(
-        [*fault_injection.command(study, str(folder), 1), "--", *targets],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    return done.returncode, done.stdout
+    done = studies.snakemake(folder, "--", *targets, study=study, cores=1, profile=None, timeout=900)
+    return done.returncode, done.output
 
 
 def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
     study = studies.write_study(tmp_path / "study.yaml")
     other = studies.write_study(tmp_path / "other.yaml", {"study": "other"})
     splits = "results/{}/data/manifest.json"
-    first = fault_injection.Workflow(fault_injection.command(study, str(tmp_path), 1), tmp_path / "first.log")
+    first = fault_injection.Workflow(
+        studies.command(tmp_path, study=study, cores=1, profile=None), tmp_path / "first.log"
+    )
     lock = tmp_path / "results" / "tiny" / ".lock"
     try:
         # So that the others find it at work for as long as they need.
@@ -57,7 +52,7 @@ def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
         os.kill(first.process.pid, signal.SIGSTOP)
         status, output = run(tmp_path, study, splits.format("tiny"))
         assert status != 0 and "Traceback" not in output
-        assert f"another workflow is at work on results/tiny (process {first.process.pid} on " in output
+        assert f"another workflow is using results/tiny (process {first.process.pid} on " in output
         # A look at the plan disturbs nobody.
         assert studies.plan(tmp_path, "--rerun-incomplete", study=study)
         status, output = run(tmp_path, other, splits.format("other"))
@@ -75,13 +70,9 @@ def test_the_second_on_a_study_leaves_and_another_study_runs(tmp_path):
 
 def test_a_full_disk_is_named_and_on_a_larger_one_the_study_goes_on(tmp_path):
     """In a mount namespace of its own (this very test, started again there)."""
-    own = ["unshare", "--map-root-user", "--mount"]
-    try:
-        probe = subprocess.run([*own, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("no command unshare")
-    if probe.returncode:
-        pytest.skip(f"no mounts here: {probe.stderr.decode().strip()}")
+    own, reason = studies.own_mounts()
+    if own is None:
+        pytest.skip(reason)
     paths = os.pathsep.join([os.path.join(studies.ROOT, "tests"), os.path.join(studies.ROOT, "scripts")])
     done = subprocess.run(
         [*own, sys.executable, os.path.abspath(__file__), str(tmp_path)],
@@ -104,7 +95,7 @@ def fill_the_disk(folder):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", disk], check=True)
     study = studies.write_study(Path(folder) / "study.yaml", ONE_CHECKPOINT)
     results, ballast, target = disk / "results" / "tiny", disk / "ballast", "results/tiny/checkpoint/huggingface"
-    words = [*fault_injection.command(study, str(disk), 2), "--", target]
+    words = studies.command(disk, "--", target, study=study, profile=None)
     workflow = fault_injection.Workflow(words, Path(folder) / "full.log")
     # Somebody else's data, while the study trains.
     assert workflow.wait_until(lambda: (results / "checkpoint" / "model.pt").exists()), workflow.output().decode()

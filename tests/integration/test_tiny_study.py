@@ -5,16 +5,19 @@ import json
 import re
 import shutil
 import xml.etree.ElementTree
+import zipfile
 
 import numpy as np
 import pytest
 
-import compare_logits
-import publish_study
-import studies
 from common.errors import StudyError
-from common.files import sha256
-from common.study import load_study
+from common.files import read_table, sha256
+from finetuning import compare_logits
+from study.configuration import load_study
+from study.tables import faults, name_of
+from support import studies
+from support.snakemake_report import dead_links
+from tools import publish as publish_study
 
 # The tiny study counts as set-up of the first test that needs it.
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -23,7 +26,7 @@ ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretr
 # What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
 # floor(0.06 * 10) = 0 warm up.
 N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
-KEPT = {".jobs", ".lock", "benchmarks", "checkpoint", "data", "logs", "predictions", "sentiment", "state"}
+KEPT = {".jobs", ".lock", "benchmarks", "checkpoint", "data", "finetuning", "logs", "predictions", "state"}
 
 
 def rows_of(path):
@@ -49,6 +52,15 @@ def test_no_temporary_file_is_left(tiny_study):
     assert not [path for path in tiny_study.rglob("*") if path.name.startswith((".part-", ".run-"))]
 
 
+def test_every_table_has_the_columns_that_are_declared(results):
+    # Snakemake writes those in benchmarks/.
+    names = [path.relative_to(results).as_posix() for path in results.rglob("*.tsv")]
+    names = [name for name in names if not name.startswith("benchmarks/")]
+    undeclared = [name for name in names if name_of(name) is None]
+    assert len(names) > 20 and undeclared == []
+    assert [f"{name}: {fault}" for name in names for fault in faults(name_of(name), *read_table(results / name))] == []
+
+
 def test_splits_are_disjoint_draws_of_the_configured_sizes(results):
     texts = {}
     for split, n in (("train", N_TRAIN), ("valid", N_VALID), ("test", N_TEST)):
@@ -64,15 +76,13 @@ def test_splits_are_disjoint_draws_of_the_configured_sizes(results):
 
 
 def test_training_data_hold_no_test_reviews(results):
-    folder = results / "sentiment" / "data-bin" / "train-valid"
+    folder = results / "finetuning" / "data-bin" / "train-valid"
     assert not [path for path in folder.rglob("*") if path.name.startswith("test")]
 
 
 def test_the_tables_of_runs_have_a_row_for_each_arm(results, run_rows):
     assert list(run_rows) == ARMS
-    needed = (
-        "framework init seed best_epoch best_update valid_accuracy test_accuracy n_train n_valid n_test train_seconds"
-    )
+    needed = "arm framework model init seed best_epoch best_update valid_accuracy test_accuracy n_train n_valid n_test"
     for row in run_rows.values():
         assert set(needed.split()) <= row.keys()
         assert (row["study"], row["synthetic"], row["seed"]) == ("tiny", "true", "1")
@@ -83,7 +93,7 @@ def test_the_tables_of_runs_have_a_row_for_each_arm(results, run_rows):
 
 @pytest.mark.parametrize("arm", ARMS, ids="-".join)
 def test_accuracy_is_the_share_of_right_predictions(results, run_rows, arm):
-    rows = rows_of(results / "predictions" / arm[0] / arm[1] / "seed1.tsv")
+    rows = rows_of(results / "predictions" / "-".join(arm) / "seed1.tsv")
     assert list(rows[0]) == ["id", "label", "prediction", "probability"]
     assert [int(row["id"]) for row in rows] == list(range(N_TEST))
     assert [row["label"] for row in rows] == (results / "data" / "test.label").read_text().split()
@@ -109,7 +119,7 @@ def test_the_earliest_epoch_of_the_best_is_tested(results, run_rows, arm):
     correct = {epoch: int(float(points["valid", "n_correct", epoch]["value"])) for epoch in (1, 2)}
     # Of two epochs the second is chosen only if it is strictly better.
     chosen = 2 if correct[2] > correct[1] else 1
-    selected = json_of(results / "sentiment" / arm[0] / arm[1] / "seed1" / "selected.json")
+    selected = json_of(results / "finetuning" / "-".join(arm) / "seed1" / "selected.json")
     assert selected["epoch"] == int(run_rows[arm]["best_epoch"]) == chosen
     assert selected["update"] == int(run_rows[arm]["best_update"]) == chosen * UPDATES // EPOCHS
     assert selected["rule"] == "earliest of equals"
@@ -120,7 +130,7 @@ def test_the_earliest_epoch_of_the_best_is_tested(results, run_rows, arm):
 
 def test_both_frameworks_see_the_same_token_ids(results):
     for split, n in (("train", N_TRAIN), ("valid", N_VALID), ("test", N_TEST)):
-        parity = json_of(results / "sentiment" / "token-ids" / f"{split}.parity.json")
+        parity = json_of(results / "finetuning" / "token-ids" / "checkpoint" / f"{split}.parity.json")
         assert parity["n"] == parity["n_identical"] == parity["n_labels_equal"] == n
         assert parity["n_tokens"] > n and not parity["differing"]
 
@@ -135,33 +145,36 @@ def test_both_frameworks_compute_the_same(results, tmp_path):
 
 @pytest.mark.parametrize("quantity", ["features", "vocabulary", "fairseq", "huggingface"])
 def test_a_logit_that_differs_is_an_error(results, tmp_path, quantity):
-    with np.load(results / "sentiment" / "logits" / "fairseq.npz") as archive:
+    with np.load(results / "finetuning" / "logits" / "fairseq.npz") as archive:
         values = dict(archive)
     values[quantity][3, 1] += 3e-4
     np.savez(tmp_path / "changed.npz", **values)
-    runs = {
-        framework: [
-            str(results / "sentiment" / framework / init / "seed1" / name) for name in ("selected", "selected.json")
-        ]
-        for framework, init in (("fairseq", "pretrained"), ("huggingface", "pretrained"))
-    }
-    arguments = (str(tmp_path / "changed.npz"), str(results / "checkpoint" / "huggingface"), *runs.values())
-    token_ids = str(results / "sentiment" / "token-ids" / "valid.npz")
-    with pytest.raises(
-        StudyError, match=r"differ by 0\.000[23].* between fairseq and Hugging Face on the same 20 reviews"
-    ):
-        compare_logits.main(*arguments, token_ids, str(tmp_path / "parity.tsv"), 8, 1)
+    runs = {}
+    for framework in ("fairseq", "huggingface"):
+        folder = results / "finetuning" / f"{framework}-pretrained" / "seed1"
+        runs |= {framework: str(folder / "selected"), f"{framework}_selected": str(folder / "selected.json")}
+    message = r"differ by 0\.000[23].* between fairseq and Hugging Face on the same 20 reviews"
+    with pytest.raises(StudyError, match=message):
+        compare_logits.main(
+            **runs,
+            logits=str(tmp_path / "changed.npz"),
+            folder=str(results / "checkpoint" / "huggingface"),
+            token_ids=str(results / "finetuning" / "token-ids" / "checkpoint" / "valid.npz"),
+            table=str(tmp_path / "parity.tsv"),
+            batch_size=8,
+            threads=1,
+        )
     assert not (tmp_path / "parity.tsv").exists()
 
 
-def test_every_number_of_the_reports_prose_is_traced(results):
+def test_every_number_of_the_report_is_traced(results):
     rows = rows_of(results / "report_numbers.tsv")
-    assert len(rows) > 20 and all(row["file"] and row["place"] for row in rows)
+    assert len(rows) > 500 and all(row["where"] and (row["file"] or row["formula"]) for row in rows)
 
 
 @pytest.mark.parametrize("arm", ARMS, ids="-".join)
 def test_runs_start_from_the_weights_that_they_claim(results, arm):
-    proof = json_of(results / "sentiment" / arm[0] / arm[1] / "seed1" / "weights.json")
+    proof = json_of(results / "finetuning" / "-".join(arm) / "seed1" / "weights.json")
     assert proof["init"] == arm[1] and proof["head"]
     if arm[1] == "pretrained":
         assert proof["n_equal"] > 0 and proof["n_different"] == proof["n_absent"] == 0
@@ -174,7 +187,7 @@ def test_runs_start_from_the_weights_that_they_claim(results, arm):
 
 def test_each_run_keeps_its_checkpoints_and_curves(results):
     for framework, init in ARMS:
-        folder = results / "sentiment" / framework / init / "seed1"
+        folder = results / "finetuning" / f"{framework}-{init}" / "seed1"
         names = {path.name for path in (folder / "checkpoints").iterdir() if not path.name.startswith(".snakemake")}
         fairseq = framework == "fairseq"
         assert names == ({f"checkpoint{n}.pt" for n in (1, 2)} if fairseq else {"epoch1", "epoch2"})
@@ -186,7 +199,10 @@ def test_each_run_keeps_its_checkpoints_and_curves(results):
 
 def test_test_accuracy_is_told_in_three_forms(results, run_rows):
     rows = rows_of(results / "test_accuracy.tsv")
-    assert list(rows[0]) == ["framework", "init", "n_seeds", "mean", "sd_ddof1", "sd_ddof0", "min", "max"]
+    assert list(rows[0]) == [
+        *("arm", "framework", "model", "init"),
+        *("n_seeds", "mean", "sd_ddof1", "sd_ddof0", "min", "max"),
+    ]
     assert [(row["framework"], row["init"]) for row in rows] == ARMS
     markdown, latex = ((results / f"test_accuracy.{end}").read_text(encoding="utf-8") for end in ("md", "tex"))
     for row in rows:
@@ -233,35 +249,71 @@ def test_a_checkpoint_is_taken_from_a_folder(tiny_study, results):
     for name in names:
         assert (tiny_study / "results" / "again" / "checkpoint" / name).read_bytes() == (mine / name).read_bytes()
     shutil.rmtree(mine)
+    # The copy may be of another checkpoint than the study names now: it trains nothing.
+    gone = studies.snakemake(tiny_study, "results/again/checkpoint/tokenizer", study=study)
+    assert gone.returncode != 0 and "checkpoint.folder: there is no mine/model.pt" in gone.output
     # As `make regenerate` does, when the folder has gone.
     rest = "results/again/checkpoint/tokenizer"
     again = studies.snakemake(tiny_study, rest, "--dry-run", "--allowed-rules", "convert_tokenizer", study=study)
     assert again.returncode == 0 and studies.planned(again.output) == {"convert_tokenizer": 1}
+    assert "checkpoint.folder: there is no mine/model.pt; the study's own copy is used instead" in again.output
     shutil.rmtree(tiny_study / "results" / "again")
 
 
 def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tmp_path):
-    readme, folder = tmp_path / "README.md", tmp_path / "docs"
+    page, readme, folder = tmp_path / "published.md", tmp_path / "README.md", tmp_path / "docs"
+    pages = [str(page), str(readme)]
     config, _ = load_study(studies.ROOT, str(tiny_study / "study.yaml"))
     start, end = publish_study.marks(config["study"])
     with pytest.raises(StudyError, match="needs the marks"):
+        page.write_text("no marks", encoding="utf-8")
         readme.write_text("no marks", encoding="utf-8")
-        publish_study.main(str(results), config, str(folder), str(readme))
-    readme.write_text(f"before {start} old {end} after", encoding="utf-8")
-    more = {**config, "sentiment": {**config["sentiment"], "seeds": [1, 97]}}
-    with pytest.raises(StudyError, match=r"lacks 3 of \d runs, sentiment/fairseq/pretrained/seed97"):
-        publish_study.main(str(results), more, str(folder), str(readme))
+        publish_study.main(str(results), config, str(folder), pages)
+    page.write_text(f"before {start} old {end} after", encoding="utf-8")
+    more = {**config, "finetuning": {**config["finetuning"], "seeds": [1, 97]}}
+    with pytest.raises(StudyError, match=r"lacks 3 of \d runs, finetuning/fairseq-pretrained/seed97"):
+        publish_study.main(str(results), more, str(folder), pages)
     assert not folder.exists()
-    publish_study.main(str(results), config, str(folder), str(readme))
-    records = [f"sentiment/fairseq/random/seed1/{name}" for name in publish_study.RECORDS]
+    publish_study.main(str(results), config, str(folder), pages)
+    assert readme.read_text(encoding="utf-8") == "no marks"
+    # README.md shows a study in short where it has the marks.
+    start, end = publish_study.marks(config["study"], "summary")
+    readme.write_text(f"{start} old {end}", encoding="utf-8")
+    publish_study.main(str(results), config, str(folder), pages)
+    assert publish_study.summary(str(folder), "docs") in readme.read_text(encoding="utf-8")
+    records = [f"finetuning/fairseq-random/seed1/{name}" for name in publish_study.RECORDS]
     for name in {*publish_study.FILES, *publish_study.links(results / "report.html"), *records}:
         assert (folder / name).read_bytes() == (results / name).read_bytes()
-    assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in readme.read_text(encoding="utf-8")
+    assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in page.read_text(encoding="utf-8")
     assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")
     made = (folder / "README.md").read_text(encoding="utf-8")
-    run = json_of(results / "sentiment" / "fairseq" / "random" / "seed1" / "run.json")
+    run = json_of(results / "finetuning" / "fairseq-random" / "seed1" / "run.json")
     assert f"Runs: {len(ARMS)}" in made and run["machine"]["cpu"] in made and run["commit"] in made
     assert all(f"{package} {version}" in made for package, version in run["versions"].items())
+
+
+@pytest.mark.parametrize("choice", [("--allowed-rules", "build_report"), ("--rerun-triggers", "mtime")], ids=str)
+def test_results_are_not_shown_with_settings_that_they_were_not_made_with(tiny_study, results, choice):
+    """As `make regenerate` does after an edit to the study's file."""
+    study = studies.write_study(tiny_study / "edited.yaml", {"finetuning": {"training": {"weight_decay": 0.5}}})
+    before = sha256(results / "report.html")
+    page = str((results / "report.html").relative_to(tiny_study))
+    done = studies.snakemake(tiny_study, page, "--forcerun", "build_report", *choice, study=study)
+    assert done.returncode != 0
+    assert "finetuning.training.weight_decay: the results were made with 0.01" in done.output
+    assert sha256(results / "report.html") == before
+    assert studies.plan(tiny_study, study=tiny_study / "study.yaml") == {}
+
+
+def test_snakemakes_own_report_has_no_dead_link(tiny_study, tmp_path):
+    study, made = tiny_study / "study.yaml", tmp_path / "own.zip"
+    done = studies.snakemake(tiny_study, "--report", str(made), study=study)
+    assert done.returncode == 0, done.output
+    with zipfile.ZipFile(made) as archive:
+        (page,) = [name for name in archive.namelist() if name.endswith("/report_alone.html")]
+        assert b'<section id="answer"' in archive.read(page)
+    dead, followed = dead_links(made)
+    assert dead == [] and followed > 20
 
 
 def test_report_figures_and_tables_are_built_again_alike_without_training(tiny_study, results):

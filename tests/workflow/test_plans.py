@@ -1,101 +1,143 @@
 """What Snakemake plans: each study whole, and exactly what a changed setting touches. Nothing is run."""
 
 import os
+import pathlib
+import re
+from collections import Counter
 
 import pytest
 import yaml
 
-import studies
-from common.addresses import needed_retrievals
-from common.download import mirror_path
-from fill_mirror import read_study
-from studies import plan
+from study.addresses import needed_retrievals
+from study.download import mirror_path
+from support import studies
+from tools.mirror import read_study
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
 
-STUDIES = {
-    "embedded": None,
-    "open": "studies/open.yaml",
-    "open-published": "studies/open-published.yaml",
-    "lab": "studies/lab.yaml",
-}
+ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
 # Runs of each framework: the course's three arms of three seeds; in the open study four arms of five.
-RUNS = {"embedded": (6, 3), "open": (10, 10), "open-published": (6, 3), "lab": (6, 3)}
+RUNS = {"embedded": (6, 3), "open": (10, 10), "open-published": (6, 3), "lab": (6, 3), "lab-published": (6, 3)}
 # Rules that make, fetch and take a checkpoint.
 MADE = {"build_corpus", "train_sentencepiece", "binarize_corpus", "pretrain"}
 FETCHED_RULES = {"retrieve_checkpoint", "extract_checkpoint", "retrieve_huggingface_checkpoint"}
-START = {"lab": FETCHED_RULES, "open-published": {"copy_checkpoint"}}
-
-
-@pytest.fixture(autouse=True)
-def checkpoint_of_the_open_study(request, tmp_path):
-    """What studies/open-published.yaml starts from, for plans alone."""
-    if "open-published" not in request.node.name:
-        return
-    folder = tmp_path / "results" / "open" / "checkpoint"
-    folder.mkdir(parents=True)
-    for name in ("model.pt", "dict.txt", "sentencepiece.bpe.model"):
-        (folder / name).write_text("-")
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_each_study_plans_from_raw_data_to_report(tmp_path, name):
-    study = STUDIES[name] and os.path.join(studies.ROOT, STUDIES[name])
-    jobs = plan(tmp_path, study=study)
-    for framework, runs in zip(("fairseq", "huggingface"), RUNS[name], strict=True):
-        assert jobs[f"finetune_{framework}"] == jobs[f"evaluate_{framework}"] == runs
-    assert jobs["build_splits"] == jobs["build_report"] == jobs["aggregate_runs"] == 1
-    start = START.get(name, MADE)
-    assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == start
-
-
-def test_the_embedded_study_downloads_nothing(tmp_path):
-    assert not [rule for rule in plan(tmp_path) if rule.startswith("retrieve")]
-
-
+START = {
+    "embedded": MADE,
+    "open": MADE,
+    "open-published": {"copy_checkpoint"},
+    "lab": FETCHED_RULES | {"copy_checkpoint"},
+    "lab-published": FETCHED_RULES | {"copy_checkpoint"},
+}
+# Addresses: 7 of reviews, 100 novels (two of them the other branch's, too), pairs; 3 zips, 4 of BLOOM, pairs.
+ADDRESSES = {"embedded": 0, "open": 108, "open-published": 7, "lab": 8, "lab-published": 3, "fetched": 3}
 # A checkpoint from elsewhere, and a text of the corpus that only the question-answering branch still reads.
 TEXTS = ["https://a.org/one.txt", "https://a.org/two.txt"]
 FETCHED = {
     "checkpoint": {"source": "fetch", "corpus": {"files": TEXTS}},
     "qa": {"enabled": True, "base": {"embedded": {"files": TEXTS[:1]}}},
 }
-
-
-@pytest.mark.parametrize("name", [*STUDIES, "fetched"])
-def test_make_mirror_fetches_what_the_study_retrieves(tmp_path, name):
-    study = os.path.join(studies.ROOT, STUDIES.get(name) or "config.yaml")
-    if name == "fetched":
-        study = studies.write_study(tmp_path / "study.yaml", FETCHED)
-    done = studies.snakemake(tmp_path, "--summary", study=study)
-    assert done.returncode == 0, done.output
-    files = {line.split("\t")[0] for line in done.output.splitlines() if line.startswith("resources/")}
-    urls = [url for group in needed_retrievals(*read_study(study)) for url in group["urls"]]
-    assert {file for file in files if not file.endswith(".retrieved.json")} == {
-        f"resources/{mirror_path(u)}" for u in urls
-    }
-    # Addresses: 7 of reviews, 100 novels (two of them the other branch's, too), pairs; 3 zips, 5 of BLOOM, pairs.
-    wanted = {"embedded": 0, "open": 108, "open-published": 7, "lab": 9, "fetched": 3}
-    assert len(urls) == len(set(urls)) == wanted[name]
+# What the test reviews become, from the source's rule on.
+TEST_FILES = ("data/test.", "data-bin/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
 
 
 @pytest.fixture(scope="module")
-def finished(tiny_study):
-    """A tiny study run for real, whose plans for a change the tests look at."""
-    return tiny_study
+def planned(tmp_path_factory):
+    """A function that gives a study's file, by its name, and the jobs that a dry run from raw data plans."""
+    plans = {}
+
+    def plan(name):
+        if name not in plans:
+            folder = tmp_path_factory.mktemp(name)
+            # What studies/open-published.yaml starts from, for plans alone.
+            start = folder / "results" / "open" / "checkpoint"
+            start.mkdir(parents=True)
+            for file in ("model.pt", "dict.txt", "sentencepiece.bpe.model"):
+                (start / file).write_text("-")
+            study = os.path.join(studies.ROOT, "config.yaml" if name == "embedded" else f"studies/{name}.yaml")
+            if name == "fetched":
+                study = studies.write_study(folder / "study.yaml", FETCHED)
+            plans[name] = study, studies.planned_jobs(folder, study=study)
+        return plans[name]
+
+    return plan
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_each_study_plans_from_raw_data_to_report(planned, name):
+    jobs = Counter(job.rule for job in planned(name)[1])
+    for framework, runs in zip(("fairseq", "huggingface"), RUNS[name], strict=True):
+        assert jobs[f"finetune_{framework}"] == jobs[f"evaluate_{framework}"] == runs
+    assert jobs["build_splits"] == jobs["build_report"] == jobs["aggregate_runs"] == 1
+    assert jobs["tokenize_texts"] == jobs["compare_token_ids"] == 3 and jobs["binarize_texts"] == 2
+    assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_make_mirror_fetches_what_the_study_retrieves(planned, name):
+    study, jobs = planned(name)
+    made = [file for job in jobs if job.rule.startswith("retrieve_") for file in job.output]
+    urls = [url for group in needed_retrievals(*read_study(study)) for url in group["urls"]]
+    files = sorted(file for file in made if not file.endswith(".retrieved.json"))
+    assert files == sorted(f"resources/{mirror_path(url)}" for url in urls)
+    assert len(urls) == len(set(urls)) == ADDRESSES[name]
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("arm", ARMS, ids="-".join)
+def test_no_job_that_a_run_rests_on_reads_test_text(planned, name, arm):
+    """The rule graph above a run's checkpoints, pretraining and all: no input of it holds a test review."""
+    checkpoints = f"results/{name}/finetuning/{'-'.join(arm)}/seed1/checkpoints"
+    above = studies.ancestors(planned(name)[1], checkpoints)
+    assert {f"finetune_{arm[0]}", "build_splits"} <= {job.rule for job in above}
+    inputs = {file for job in above for file in job.input}
+    assert len(inputs) >= 3
+    assert not [file for file in inputs if any(part in file for part in TEST_FILES)]
+
+
+@pytest.mark.parametrize(("claims", "taken"), [([], []), (["claims/open-published.yaml"], ["open-published.yaml"])])
+def test_a_study_takes_the_claims_that_it_names_and_not_those_of_its_name(tmp_path, claims, taken):
+    study = studies.write_study(tmp_path / "study.yaml", {"study": "open", "claims": claims})
+    (job,) = (job for job in studies.planned_jobs(tmp_path, study=study) if job.rule == "check_claims")
+    files = [os.path.basename(file) for file in job.input]
+    assert [name for name in files if name.endswith(".yaml")] == ["published.yaml", *taken]
+
+
+def test_a_study_of_hugging_face_alone_plans_nothing_of_fairseq(tmp_path):
+    """No rule that runs in fairseq's environment; the checkpoint comes from a folder."""
+    for name in ("model.pt", "dict.txt", "sentencepiece.bpe.model"):
+        (tmp_path / name).touch()
+    arm = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+    arms = {"plain": arm, "slow": arm | {"training": {"lr": 1.0e-6, "epochs": 1}}, "lora": arm | {"lora": LORA}}
+    changes = {
+        "finetuning": {"arms": arms},
+        "checkpoint": {"source": "folder", "folder": str(tmp_path)},
+        "qa": {"enabled": False},
+    }
+    study = studies.write_study(tmp_path / "study.yaml", changes)
+    jobs = studies.planned_jobs(tmp_path, study=study)
+    rules = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(studies.ROOT, "rules").glob("*.smk"))
+    of_fairseq = set(re.findall(r"rule (\w+):(?:(?!\n *rule ).)*?envs/fairseq.yaml", rules, re.DOTALL))
+    planned = {job.rule for job in jobs}
+    assert {"finetune_fairseq", "pretrain", "compare_token_ids"} <= of_fairseq
+    assert not planned & of_fairseq and "build_report" in planned
+    assert len([job for job in jobs if job.rule == "finetune_huggingface"]) == 3
+
+
+LORA = {"r": 4, "lora_alpha": 8}
 
 
 def changed(finished, changes):
-    """The plan after a change to the finished study."""
+    """Return {rule: jobs} that a change to the finished study plans."""
     study = studies.write_study(finished / "changed.yaml", changes)
-    return plan(finished, study=study)
+    return studies.plan(finished, study=study)
 
 
-def test_nothing_is_planned_after_a_finished_study(finished):
-    assert changed(finished, {}) == {}
+def test_nothing_is_planned_after_a_finished_study(tiny_study):
+    assert changed(tiny_study, {}) == {}
 
 
-def test_one_more_seed_plans_its_own_jobs_and_what_aggregates_them(finished):
-    jobs = changed(finished, {"sentiment": {"seeds": [1, 2]}})
+def test_one_more_seed_plans_its_own_jobs_and_what_aggregates_them(tiny_study):
+    jobs = changed(tiny_study, {"finetuning": {"seeds": [1, 2]}})
     # One new seed in three arms: two of fairseq, one of Hugging Face.
     per_run = {
         "finetune_fairseq": 2,
@@ -107,56 +149,44 @@ def test_one_more_seed_plans_its_own_jobs_and_what_aggregates_them(finished):
         "test_curve_huggingface": 1,
     }
     assert {rule: jobs.get(rule) for rule in per_run} == per_run
-    untouched = {"build_splits", "pretrain", "convert_checkpoint", "tokenize_train_valid", "binarize_train_valid"}
-    assert not untouched & jobs.keys()
+    assert not {"build_splits", "pretrain", "convert_checkpoint", "tokenize_texts", "binarize_texts"} & jobs.keys()
     assert {"aggregate_runs", "tabulate_test_accuracy", "build_report"} <= jobs.keys()
 
 
-def test_a_changed_colour_draws_again_and_trains_nothing(finished):
-    jobs = changed(finished, {"report": {"colours": {"fairseq-random": "#123456"}}})
-    # The record of the figures' hashes and the check of the page follow the figures.
-    made_again = {"plot_accuracy_by_epoch", "plot_arms", "record_provenance", "build_report", "check_report", "all"}
-    assert jobs.keys() <= made_again
-    assert {"plot_accuracy_by_epoch", "plot_arms"} <= jobs.keys()
+def test_a_changed_colour_draws_again_and_another_interval_of_saved_states_makes_nothing_again(tiny_study):
+    changes = {
+        "report": {"colours": {"fairseq-random": "#123456"}},
+        "finetuning": {"training": {"save_every": 7}},
+    }
+    jobs = changed(tiny_study, changes)
+    # The record of the settings and of the figures' hashes, the page that shows both, and its check.
+    records = {"record_settings", "record_provenance"}
+    figures = {"plot_accuracy_by_epoch", "plot_arms", "plot_arms_by_epoch", "plot_train_and_valid"}
+    # The errors' figures come with their tables, and the tables of classes from one of these.
+    figures |= {"measure_errors", "measure_classes"}
+    made_again = {*figures, *records, "build_report", "check_report", "all"}
+    assert figures <= jobs.keys() <= made_again
 
 
-def test_a_changed_rate_trains_again_and_pretrains_nothing(finished):
-    jobs = changed(finished, {"sentiment": {"finetuning": {"lr": 1.0e-4}}})
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"training": {"lr": 1.0e-4}},
+        {"data_seed": 5},
+        {"training": {"precision": "bfloat16"}},
+        {"protocol": "published"},
+    ],
+    ids=["another rate", "another order of reviews", "another precision", "another protocol"],
+)
+def test_what_changes_the_training_trains_again_and_pretrains_nothing(tiny_study, changes):
+    jobs = changed(tiny_study, {"finetuning": changes})
     assert jobs["finetune_fairseq"] == 2 and jobs["finetune_huggingface"] == 1
     assert not {"build_splits", "pretrain", "convert_checkpoint"} & jobs.keys()
 
 
-def test_another_interval_of_saved_states_makes_nothing_again(finished):
-    # The record of the settings and the page that shows it, and no more.
-    jobs = changed(finished, {"sentiment": {"finetuning": {"save_every": 7}}})
-    assert jobs.keys() <= {"record_provenance", "build_report", "check_report", "all"}
-
-
-def test_another_order_of_reviews_trains_again(finished):
-    jobs = changed(finished, {"sentiment": {"data_seed": 5}})
-    assert jobs["finetune_fairseq"] == 2 and jobs["finetune_huggingface"] == 1 and "pretrain" not in jobs
-
-
-def test_one_more_arm_is_a_line_of_config(finished):
+def test_one_more_arm_is_a_line_of_config(tiny_study):
     with open(os.path.join(studies.ROOT, "config.yaml"), encoding="utf-8") as handle:
-        arms = yaml.safe_load(handle)["sentiment"]["arms"]
-    arms.append({"framework": "huggingface", "init": "random"})
-    jobs = changed(finished, {"sentiment": {"arms": arms}})
+        arms = yaml.safe_load(handle)["finetuning"]["arms"]
+    arms["mine"] = {"framework": "huggingface", "model": "checkpoint", "init": "random"}
+    jobs = changed(tiny_study, {"finetuning": {"arms": arms}})
     assert jobs["finetune_huggingface"] == 1 and "finetune_fairseq" not in jobs
-
-
-# What the test reviews become, from the source's rule on.
-TEST_FILES = ("data/test.", "data-bin/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
-
-
-@pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.parametrize("arm", [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")])
-def test_no_job_that_a_run_rests_on_reads_test_text(tmp_path, name, arm):
-    """The rule graph above a run's checkpoints, pretraining and all: no input of it holds a test review."""
-    study = STUDIES[name] and os.path.join(studies.ROOT, STUDIES[name])
-    folder = f"results/{name}/sentiment/{arm[0]}/{arm[1]}/seed1/checkpoints"
-    done = studies.snakemake(tmp_path, "--dry-run", "--", folder, study=study)
-    assert done.returncode == 0, done.output
-    inputs = [line for line in done.output.splitlines() if line.startswith("    input:")]
-    assert len(inputs) >= 3
-    assert not [line for line in inputs if any(part in line for part in TEST_FILES)]

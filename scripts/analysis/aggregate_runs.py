@@ -1,0 +1,165 @@
+"""Join the files of every run into two long tables: runs.tsv and history.tsv."""
+
+import re
+
+import pandas
+
+from analysis.lib.predictions import read_answers
+from analysis.lib.records import check_history, check_labels, check_record, check_selected, check_settings
+from common.arms import ARM, named_arms, run_label
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_json
+from common.frames import read_frame
+from study.tables import columns_of, frame_rows, write_table
+
+IDENTITY = [*ARM, "seed"]
+# Of each run's run.json.
+RECORDED = ["n_train", "n_valid", "total_updates", "warmup_updates", "train_seconds", "precision", "threads"]
+_PLACE = re.compile(r"([^/]+)/seed(\d+)(?:/[^/]+|\.tsv)$")
+
+
+def run_of(path):
+    """Return the run (arm, seed) that a file belongs to, from .../ARM/seedN/FILE or .../ARM/seedN.tsv.
+
+    Raises:
+        StudyError: the path does not end that way.
+    """
+    match = _PLACE.search(str(path).replace("\\", "/"))
+    if not match:
+        raise StudyError(f"{path} is not a run's file (expected .../ARM/seedN/FILE or .../ARM/seedN.tsv)")
+    return match[1], int(match[2])
+
+
+def read_record(path):
+    """Return a run's run.json; one of an earlier release gets its arm's name."""
+    (record,) = named_arms([read_json(path)])
+    return record
+
+
+def by_run(paths, runs, what):
+    """Return {run: path}, complete for `runs` and in their order.
+
+    Raises:
+        StudyError: a run has none, or a run's file is given twice.
+    """
+    found = {}
+    for path in paths:
+        run = run_of(path)
+        if run in found:
+            raise StudyError(f"run {run_label(*run)}: {what} is given twice ({found[run]} and {path})")
+        found[run] = path
+    for run in runs:
+        if run not in found:
+            raise StudyError(f"run {run_label(*run)} has no {what}: finish that run, or take it out of the config")
+    for run in found:
+        if run not in runs:
+            raise StudyError(f"run {run_label(*run)} has {found[run]} but no run.json: finish that run first")
+    return {run: found[run] for run in runs}
+
+
+def read_run(run, record, selected, history, splits):
+    """Return a run's row of runs.tsv without what is counted from its predictions.
+
+    Args:
+        run: (arm, seed), by the files' places.
+        record: path of its run.json.
+        selected: path of its selected.json.
+        history: path of its history.tsv.
+        splits: of data/manifest.json.
+
+    Raises:
+        StudyError: run.json names another run, or its files disagree with each other or with the data.
+    """
+    path, chosen_path, record, selected = record, selected, read_record(record), read_json(selected)
+    if (record["arm"], int(record["seed"])) != run:
+        other = run_label(record["arm"], record["seed"])
+        raise StudyError(f"run {run_label(*run)}: its run.json says {other}; train this run again")
+    check_record(path, record, splits)
+    check_selected(
+        chosen_path, selected, history, check_history(history, record, selected.get("select_by", "accuracy"))
+    )
+    chosen = {"best_epoch": selected["epoch"], "best_update": selected["update"]}
+    row = {name: record[name] for name in IDENTITY} | chosen | {"valid_accuracy": selected["valid_accuracy"]}
+    return row | {key: record.get(key) for key in RECORDED}
+
+
+def aggregate(records, selected, histories, predictions, manifest, study):
+    """Return runs.tsv as a frame, in the order of `records`.
+
+    The test accuracy is counted from the predictions; no other test figure is read.
+
+    Raises:
+        StudyError: files of a run are missing, name another run, or disagree with each other, other runs or the data.
+    """
+    runs = [run_of(path) for path in records]
+    records = by_run(records, runs, "run.json")
+    selected = by_run(selected, runs, "selected.json")
+    histories = by_run(histories, runs, "history.tsv")
+    predictions = by_run(predictions, runs, "predictions")
+    splits = manifest["splits"]
+    rows = [read_run(run, records[run], selected[run], histories[run], splits) for run in runs]
+    check_settings({path: read_record(path) for path in records.values()})
+    # As objects, numbers stay what the files say: pandas would make floats of whole numbers beside an empty cell.
+    table = pandas.DataFrame(rows, dtype=object)
+    labels, answers = read_answers(predictions)
+    check_labels(list(labels), predictions[runs[0]], splits["test"])
+    n_correct = answers.eq(labels, axis=0).sum().to_numpy()
+    table = table.assign(
+        study=study,
+        synthetic=bool(manifest["synthetic"]),
+        n_correct_test=n_correct,
+        n_test=len(labels),
+        test_accuracy=n_correct / len(labels),
+    )
+    return table[columns_of("runs.tsv")]
+
+
+def join_histories(runs, histories, test_curves):
+    """Return history.tsv as a frame: every run's history, then its accuracy on test by epoch where there is one.
+
+    Values are copied as text, so no digit is lost.
+
+    Raises:
+        StudyError: a run has no history; a history has rows of test, which training must not see.
+    """
+    identities = {(row["arm"], int(row["seed"])): row for row in runs[IDENTITY].to_dict("records")}
+    histories = by_run(histories, identities, "history.tsv")
+    curves = by_run(test_curves, identities, "test_curve.tsv") if test_curves else {}
+    parts = []
+    for name, identity in identities.items():
+        for path in filter(None, (histories[name], curves.get(name))):
+            part = read_frame(path)
+            misplaced = part["split"][(part["split"] == "test") != (path is curves.get(name))]
+            if not misplaced.empty:
+                raise StudyError(f"{path} holds rows of split {misplaced.iloc[0]}, which do not belong there")
+            parts.append(part.assign(**identity))
+    return pandas.concat(parts)[columns_of("history.tsv")]
+
+
+def main(records, selected, histories, predictions, test_curves, manifest, runs, history, study):
+    """Write runs.tsv (one row per run) and history.tsv (one row per run, epoch, split and metric).
+
+    Args:
+        records: every run's run.json; their order is the order of the rows.
+        selected: every run's selected.json.
+        histories: every run's history.tsv.
+        predictions: every run's predictions on test.
+        test_curves: every run's test_curve.tsv, or none at all.
+        manifest: data/manifest.json: whether the data are synthetic, the splits' sizes, the test labels' hash.
+        runs: table to write.
+        history: table to write.
+        study: name of the study.
+
+    Raises:
+        StudyError: names the run whose files are missing or disagree with the others'.
+    """
+    table = aggregate(records, selected, histories, predictions, read_json(manifest), study)
+    write_table(runs, "runs.tsv", frame_rows(table))
+    joined = join_histories(table, histories, test_curves)
+    write_table(history, "history.tsv", frame_rows(joined))
+    print(f"{len(table)} runs")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

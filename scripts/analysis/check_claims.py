@@ -1,0 +1,116 @@
+"""Check claims: the lab's published statements against their own numbers, and the study's own against its files."""
+
+from analysis.lib.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
+from common.arms import arm_label, percent
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_json, read_tsv, write_tsv
+
+COLUMNS = ("id", "sentence", "source", "verdict", "data")
+# Of claims_by_report.tsv: whose claims, the report's first heading and words, how many there are of each verdict.
+COUNTED = ("part", "heading", "opening", "claims", *(verdict.replace(" ", "_") for verdict in VERDICTS))
+
+
+def own_claims(tables, method):
+    """Return what the study's tables and verdicts assert, as claims to be checked against the runs.
+
+    Args:
+        tables: {name: rows}, with test_accuracy.tsv and pairs.tsv.
+        method: content of statistics/method.json: its level and the number of pairs stand in the verdicts.
+    """
+    found = []
+    for row in tables["test_accuracy.tsv"]:
+        arm, name, mean = {"arm": row["arm"]}, row["arm"], percent(row["mean"])
+        common = {"source": "test_accuracy.tsv", "table": "runs.tsv", "where": arm}
+        if row["sd_ddof1"]:
+            spread = percent(row["sd_ddof1"])
+            found.append(
+                common
+                | {"id": f"table {name}", "sentence": f"{name}: {mean} ± {spread} on test.", "assertion": "mean_sd"}
+                | {"mean": mean, "sd": spread, "ddof": 1}
+            )
+        found.append(
+            common | {"id": f"headline {name}", "sentence": f"{name}: {mean}.", "assertion": "headline", "value": mean}
+        )
+    for row in tables["pairs.tsv"]:
+        where = {key: row[key] for key in ("arm_a", "arm_b")}
+        numbers = [method["level"], len(tables["pairs.tsv"])]
+        for learned in tables["learned.tsv"]:
+            if learned["learned"] == "false" and learned["arm"] in where.values():
+                # The k-th run that did not learn brings k into the verdict.
+                numbers.append(len(numbers) - 1)
+        for test in tables["mcnemar.tsv"]:
+            if all(test[key] == value for key, value in where.items()):
+                numbers.append(float(test["p_value"]))
+        found.append(
+            {"id": f"verdict {' '.join(where.values())}", "sentence": row["verdict"], "source": "statistics/pairs.tsv"}
+            | {"assertion": "produced", "table": "pairs.tsv", "where": where, "numbers": numbers}
+            | {"names": [arm_label(name).replace(",", "") for name in where.values()]}
+        )
+    return found
+
+
+def counted(part, rows, report=None):
+    """Return a row of claims_by_report.tsv.
+
+    Args:
+        part: whose claims they are.
+        rows: checked claims.
+        report: the report's row of reports.tsv, or None.
+    """
+    named = {key: (report or {}).get(key, "") for key in ("heading", "opening")}
+    verdicts = [row["verdict"] for row in rows]
+    of = {verdict.replace(" ", "_"): verdicts.count(verdict) for verdict in VERDICTS}
+    return {"part": part, **named, "claims": len(rows), **of}
+
+
+def count_by_report(published, own, reports):
+    """Return the rows of claims_by_report.tsv: each report, other sources, all published claims, the study's own.
+
+    Args:
+        published, own: checked claims.
+        reports: rows of reports.tsv: report (its number), heading, opening.
+    """
+    names = {f"report {report['report']}": report for report in reports}
+    of = {name: [row for row in published if row["source"].startswith(f"{name},")] for name in names}
+    others = [row for row in published if not any(row in rows for rows in of.values())]
+    return [
+        *(counted(name, rows, names[name]) for name, rows in of.items()),
+        counted("other sources", others),
+        counted("all published", published),
+        counted("this study", own),
+    ]
+
+
+def main(published, reports, own, tables, names, method, claims, by_report):
+    """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
+
+    Args:
+        published: YAML of the published statements.
+        reports: TSV that says which report is which.
+        own: list of YAML files of the study's own statements (may be empty).
+        tables: paths of the TSV files that claims rest on.
+        names: what claims call them, in the same order.
+        method: statistics/method.json.
+        claims: TSV to write: `COLUMNS`.
+        by_report: TSV to write: `COUNTED`.
+
+    Raises:
+        StudyError: a faulty claims file, or a claim of the study's own that its data contradict or do not show.
+    """
+    content = {name: read_tsv(path) for name, path in zip(names, tables, strict=True)}
+    rows = [check(claim, content) for claim in read_claims(published)]
+    own = [claim for path in own for claim in read_claims(path)] + own_claims(content, read_json(method))
+    checked = [check(claim, content) for claim in own]
+    wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SHOWN)]
+    if wrong:
+        raise StudyError(
+            "the study's data do not support its own claims:\n"
+            + "\n".join(f"  {row['id']}: {row['sentence']} ({row['source']}): {row['data']}" for row in wrong)
+        )
+    write_tsv(claims, rows + checked, COLUMNS)
+    write_tsv(by_report, count_by_report(rows, checked, read_tsv(reports)), COUNTED)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,211 @@
+"""Tabulate what using each framework took in this study: steps, commands, files, time, memory, lines, defaults.
+
+A record, like the parameter ledger: made once, from the logs, benchmarks and outputs of the study's own jobs.
+"""
+
+import ast
+import os
+import re
+import shlex
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_lines, read_tsv, study_path
+from study.modules import SCRIPTS, helper_modules
+from study.tables import write_table
+
+# What the jobs' logs show of a command that really ran: a command line, or a call of the library.
+COMMAND = re.compile(r"(fairseq-\w+ .*|(?:TrainingArguments|tokenizer)\(.*\))")
+# The rules whose jobs serve all runs.
+ONCE = ("binarize_texts", "tokenize_texts", "convert_tokenizer", "convert_checkpoint")
+# Where protocol_diff.tsv has another name for a setting.
+RECORDED_AS = {"head_initialisation": "initialisation.head_dense"}
+
+
+def commands(log):
+    """Return the commands that a job's log shows, without a machine's paths and a saved state's digest.
+
+    Args:
+        log: path of a job's log.
+    """
+    found = [line for line in read_lines(log) if COMMAND.fullmatch(line)]
+    return [
+        re.sub(r"[^\s'\"=]*/(?:results|resources)/[^\s'\",]*", lambda path: study_path(path[0]), line) for line in found
+    ]
+
+
+def n_arguments(command):
+    """Return how many flags a command line has, or how many arguments a call."""
+    if command.startswith("fairseq-"):
+        return sum(word.startswith("--") for word in shlex.split(command))
+    call = ast.parse(command, mode="eval").body
+    return len(call.args) + len(call.keywords)
+
+
+def own_code(script, others):
+    """Return the paths of a script and of its helpers that no script in `others` needs.
+
+    Args:
+        script: path below scripts/.
+        others: scripts of the other framework, likewise.
+    """
+    shared = {path for other in others for path in helper_modules(os.path.join(SCRIPTS, other))}
+    script = os.path.join(SCRIPTS, script)
+    return {script, *helper_modules(script)} - shared
+
+
+def count_lines(paths):
+    """Return how many lines of these files are not empty."""
+    return sum(bool(line.strip()) for path in paths for line in read_lines(path))
+
+
+def size_of(paths):
+    """Return (number of files, their bytes) of files and folders; Snakemake's own marks do not count."""
+    files = []
+    for path in paths:
+        inside = [os.path.join(place, name) for place, _, names in os.walk(path) for name in names]
+        files += [file for file in inside if not os.path.basename(file).startswith(".snakemake")] or [path]
+    return len(files), sum(os.path.getsize(file) for file in files)
+
+
+def measured(paths):
+    """Return what Snakemake measured of a step's jobs: n_jobs, mean and summed seconds, processor's, largest memory.
+
+    Args:
+        paths: the jobs' benchmark files.
+    """
+    jobs = [read_tsv(path)[0] for path in paths]
+    # Of a job that ended at once, Snakemake measured no memory and no processor time.
+    seconds, processor, memory = (
+        [float(job[name]) for job in jobs if re.fullmatch(r"[\d.]+", job[name])]
+        for name in ("s", "cpu_time", "max_rss")
+    )
+    return {
+        "n_jobs": len(jobs),
+        "seconds": sum(seconds) / len(seconds),
+        "total_seconds": sum(seconds),
+        "cpu_seconds": sum(processor) / len(processor) if processor else None,
+        "memory_mb": max(memory) if memory else None,
+    }
+
+
+def of_rule(paths, rule, kind):
+    """Return the paths below `.../KIND/` that a rule's jobs wrote: RULE.tsv, RULE.log, or files in RULE/."""
+    return [path for path in paths if re.search(rf"/{kind}/{rule}(?:/|\.\w+$)", path)]
+
+
+def step_rows(steps, arms, benchmarks, logs, made):
+    """Return one row a step of a framework.
+
+    Args:
+        steps: {framework: {rule: script below scripts/}}, in order.
+        arms: {framework: names of its arms}.
+        benchmarks: of all jobs of these rules that the framework's runs needed.
+        logs: of one job a kind.
+        made: {rule: paths that one job made}.
+
+    Raises:
+        StudyError: a step has no benchmark.
+    """
+    rows = []
+    for framework, rules in steps.items():
+        others = [script for other, of in steps.items() if other != framework for script in of.values()]
+        counted = set()
+        for number, (rule, script) in enumerate(rules.items(), start=1):
+            names = arms[framework]
+            own = [path for path in of_rule(benchmarks, rule, "benchmarks") if is_of(path, rule, names)]
+            if not own:
+                raise StudyError(f"rule {rule} left no benchmark for {framework}: run the study again")
+            shown = [
+                line
+                for path in of_rule(logs, rule, "logs")
+                if is_of(path, rule, arms[framework])
+                for line in commands(path)
+            ]
+            paths = made.get(f"{framework}_{rule}", [])
+            files, size = size_of(paths)
+            # What two steps need counts once, in the first.
+            new = own_code(script, others) - counted
+            counted |= new
+            rows.append(
+                {"framework": framework, "step": number, "rule": rule, "command": " ; ".join(shown)}
+                | {"n_commands": len(shown), "n_arguments": sum(map(n_arguments, shown))}
+                | {"n_lines": count_lines(new), **measured(own), "n_files": files, "bytes": size}
+                | {"files": " ".join(study_path(path) for path in paths)}
+            )
+    return rows
+
+
+def is_of(path, rule, arms):
+    """Tell whether a benchmark or log of a rule that serves both frameworks is of one of these arms."""
+    return rule != "select_checkpoint" or any(f"/{rule}/{arm}/" in path for arm in arms)
+
+
+def sums(rows):
+    """Return one row a framework: from reviews to the test predictions of one run, each kind of job once.
+
+    Seconds of a step count once for every job that one run needs: the data's jobs all, a run's own once.
+
+    Args:
+        rows: `step_rows`.
+    """
+    found = []
+    for framework in dict.fromkeys(row["framework"] for row in rows):
+        own = [row for row in rows if row["framework"] == framework]
+        seconds = [row["total_seconds"] if row["rule"] in ONCE else row["seconds"] for row in own]
+        memory = [row["memory_mb"] for row in own if row["memory_mb"] is not None]
+        total = {
+            name: sum(row[name] for row in own) for name in ("n_commands", "n_arguments", "n_lines", "n_files", "bytes")
+        }
+        found.append(
+            {"framework": framework, "n_steps": len(own), "seconds": sum(seconds)}
+            | {"memory_mb": max(memory) if memory else None, **total}
+        )
+    return found
+
+
+def default_rows(stock, protocol):
+    """Return the settings in which the lab's fairseq recipe and Hugging Face's example differ, and what was run.
+
+    Args:
+        stock: {framework: the settings of its own defaults, of `finetuning.lib.protocol.framework_settings`}.
+        protocol: rows of protocol_diff.tsv, read back from the frameworks' objects.
+    """
+    recorded = {row["setting"]: row for row in protocol}
+    rows = []
+    for setting in stock["huggingface"]:
+        # fairseq's model has no token-type vector to set.
+        values = {f"{name}_default": stock[name].get(setting, False) for name in stock}
+        if values["fairseq_default"] != values["huggingface_default"]:
+            ran = recorded.get(RECORDED_AS.get(setting, setting), {})
+            rows.append({"setting": setting, **values} | {name: ran.get(name, "none") for name in stock})
+    return rows
+
+
+def main(benchmarks, logs, protocol, steps, arms, stock, table, summary, defaults, **made):
+    """Write the three tables.
+
+    Args:
+        benchmarks: Snakemake's measurements of every job of the steps.
+        logs: of the data's jobs and of one run a framework.
+        protocol: protocol_diff.tsv.
+        steps: {framework: {rule: script below scripts/}}, in the order of their use.
+        arms: {framework: names of its arms}.
+        stock: see `default_rows`.
+        table: TSV to write, one row a step; seconds is the mean of its jobs.
+        summary: TSV to write, one row a framework.
+        defaults: TSV to write, one row a setting.
+        **made: {FRAMEWORK_RULE: what one job of the rule made}.
+
+    Raises:
+        StudyError: a step without benchmark.
+    """
+    made = {name: [paths] if isinstance(paths, str) else paths for name, paths in made.items()}
+    rows = step_rows(steps, arms, benchmarks, logs, made)
+    write_table(table, "frameworks/steps.tsv", rows)
+    write_table(summary, "frameworks/summary.tsv", sums(rows))
+    write_table(defaults, "frameworks/defaults.tsv", default_rows(stock, read_tsv(protocol)))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,276 @@
+"""Say what the study's accuracies can carry: per arm, per pair of arms, and which runs learnt at all."""
+
+import itertools
+
+import numpy as np
+import pandas
+
+from analysis.lib import inference
+from analysis.lib.intervals import t_interval
+from analysis.lib.predictions import read_answers
+from analysis.lib.verdicts import judge, verdict
+from common.arms import ARM, Arm, arm_label, summarise
+from common.entry import run
+from common.errors import StudyError
+from common.figures import majority_shares
+from common.files import read_json, write_json
+from common.frames import read_frame
+from study.tables import columns_of, frame_rows, write_table
+
+# Significance, confidence and power; permutations over reviews, bootstrap resamples, and the seed of both.
+OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "resamples": 9999, "bootstrap": 4000, "seed": 1}
+# Of the tables in statistics/.
+NAMES = ("arms", "pairs", "mcnemar")
+
+
+def load_runs(runs, predictions):
+    """Return the runs grouped by arm, in the order of the table.
+
+    Args:
+        runs: frame of runs.tsv (text).
+        predictions: {(arm, seed): path of its predictions}.
+
+    Returns:
+        dict: {Arm: [{seed, valid_accuracy, n_valid, test_accuracy, correct (N,), constant}]}
+
+    Raises:
+        StudyError: a run without predictions, predictions of other reviews or labels than the first run's, or an
+            accuracy in the table that is not that of the predictions.
+    """
+    if runs.empty:
+        raise StudyError("runs.tsv holds no run: configure finetuning.arms and finetuning.seeds")
+    keys = list(zip(runs["arm"], runs["seed"], strict=True))
+    for key in keys:
+        if key not in predictions:
+            raise StudyError(f"{'/'.join(key)} is in runs.tsv but has no predictions: run its evaluation again")
+    labels, answers = read_answers({key: predictions[key] for key in keys})
+    right = answers.eq(labels, axis=0)
+    arms = {}
+    for key, row in zip(keys, runs.to_dict("records"), strict=True):
+        accuracy = float(right[key].mean())
+        if abs(accuracy - float(row["test_accuracy"])) > 1e-9:
+            raise StudyError(
+                f"{predictions[key]}: its accuracy is {accuracy!r}, runs.tsv says {row['test_accuracy']}: "
+                "build runs.tsv again"
+            )
+        arms.setdefault(Arm(*(row[name] for name in ARM)), []).append(
+            {
+                "seed": row["seed"],
+                "valid_accuracy": float(row["valid_accuracy"]),
+                "n_valid": int(row["n_valid"]),
+                "test_accuracy": accuracy,
+                "correct": right[key].to_numpy(dtype=np.float32),
+                "constant": answers[key].nunique() == 1,
+            }
+        )
+    return arms
+
+
+def judge_learning(arms, majority_share, alpha):
+    """Return learned.tsv as a frame.
+
+    A run did not learn when its best validation accuracy is not above the majority class's share by a one-sided
+    exact binomial test. The best of several epochs is a maximum, so the test is lenient towards the run.
+    """
+    table = pandas.DataFrame(
+        [dict(zip(ARM, arm, strict=True)) | run for arm, runs in arms.items() for run in runs],
+    ).rename(columns={"constant": "constant_on_test"})
+    n_correct = (table["valid_accuracy"] * table["n_valid"]).round().astype(int)
+    p_values = [
+        inference.chance_p(n_right, n, majority_share) for n_right, n in zip(n_correct, table["n_valid"], strict=True)
+    ]
+    table = table.assign(majority_share=majority_share, p_value=p_values)
+    return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned.tsv")]
+
+
+def describe_arm(arm, runs, n_learned, values, level):
+    """Return the row of arms.tsv of one arm; intervals over seeds stay empty for one seed.
+
+    Args:
+        arm: `Arm`.
+        runs: its runs.
+        n_learned: how many of them learnt.
+        values: (resamples,) bootstrap accuracies.
+        level: confidence.
+    """
+    accuracies = [run["test_accuracy"] for run in runs]
+    correct = np.stack([run["correct"] for run in runs])
+    none = (None, None)
+    several = len(runs) > 1
+    facts = summarise(accuracies)
+    low, high = inference.mean_interval(correct, level) or none
+    t_low, t_high = t_interval(accuracies, level) or none
+    b_low, b_high = inference.percentile_interval(values, level) if several else none
+    notes = [] if several else ["one seed: no interval, no spread over seeds"]
+    if n_learned < len(runs):
+        notes.append(f"{len(runs) - n_learned} of {len(runs)} runs did not learn; counted")
+    best = enumerate(inference.expected_best(accuracies), 1)
+    return {
+        **dict(zip(ARM, arm, strict=True)),
+        **facts,
+        "sd_ddof0": facts["sd_ddof0"] if several else None,
+        "n_test": correct.shape[1],
+        "low": low,
+        "high": high,
+        "t_low": t_low,
+        "t_high": t_high,
+        "bootstrap_low": b_low,
+        "bootstrap_high": b_high,
+        "sampling_margin": inference.sampling_margin(facts["mean"], correct.shape[1], level),
+        "best_of_k": " ".join(f"{k}={value!r}" for k, value in best),
+        "n_learned": n_learned,
+        "note": "; ".join(notes),
+    }
+
+
+def compare_runs(names, runs_a, runs_b):
+    """Return the rows of mcnemar.tsv of two arms: the runs of one seed against each other."""
+    of_b = {run["seed"]: run for run in runs_b}
+    rows = []
+    for one in runs_a:
+        if one["seed"] in of_b:
+            only_a, only_b, p = inference.mcnemar_p(one["correct"], of_b[one["seed"]]["correct"])
+            rows.append({**names, "seed": one["seed"], "only_a": only_a, "only_b": only_b, "p_value": p})
+    return rows
+
+
+def compare(names, runs_a, runs_b, differences, options):
+    """Return the row of pairs.tsv of two arms before what rests on all pairs.
+
+    Args:
+        names: the columns of `ARM` for each side, such as arm_a.
+        runs_a, runs_b: the arms' runs.
+        differences: (resamples,) of the arms' bootstrap accuracies over the same reviews drawn.
+        options: dict with alpha, level, power, resamples, seed.
+    """
+    a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
+    correct_a, correct_b = (np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b))
+    several, none = min(len(a), len(b)) > 1, (None, None)
+    low, high = inference.difference_interval(correct_a, correct_b, options["level"]) or none
+    b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else none
+    better = float(((differences > 0) + 0.5 * (differences == 0)).mean())
+    return {
+        **names,
+        "name_a": arm_label(names["arm_a"]).replace(",", ""),
+        "name_b": arm_label(names["arm_b"]).replace(",", ""),
+        "n_seeds_a": len(a),
+        "n_seeds_b": len(b),
+        "n_test": correct_a.shape[1],
+        "difference": inference.mean_difference(correct_a, correct_b),
+        "low": low,
+        "high": high,
+        "bootstrap_low": b_low,
+        "bootstrap_high": b_high,
+        "welch_p": inference.welch_p(a, b),
+        "seeds_p": inference.permute_seeds(a, b, options["seed"]) if several else None,
+        "seeds_p_floor": inference.seed_floor(len(a), len(b)),
+        "items_p": inference.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
+        "minimum_detectable": inference.minimum_detectable(a, b, options["alpha"], options["power"]),
+        "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
+        "probability_better_seeds": inference.probability_better(a, b),
+        "probability_better_bootstrap": better if several else None,
+    }
+
+
+def compare_all(arms, values, n_learned, options):
+    """Return (rows of pairs.tsv, rows of mcnemar.tsv) of every two arms, corrected for their number, with verdicts.
+
+    Args:
+        arms: what `load_runs` returns.
+        values: {arm: (resamples,) bootstrap accuracies}.
+        n_learned: {arm: runs that learnt}.
+        options: as in `compute`.
+    """
+    pairs, mcnemar = [], []
+    for a, b in itertools.combinations(arms, 2):
+        names = {
+            f"{fact}_{side}": value for side, arm in (("a", a), ("b", b)) for fact, value in zip(ARM, arm, strict=True)
+        }
+        tests = compare_runs(names, arms[a], arms[b])
+        row = compare(names, arms[a], arms[b], values[a] - values[b], options)
+        row["mcnemar"] = [test["p_value"] for test in tests]
+        row |= {"not_learned_a": len(arms[a]) - n_learned[a], "not_learned_b": len(arms[b]) - n_learned[b]}
+        pairs.append(row)
+        mcnemar += tests
+    for rows, column in ((pairs, "welch_p"), (pairs, "seeds_p"), (pairs, "items_p"), (mcnemar, "p_value")):
+        for row, p in zip(rows, inference.holm([row[column] for row in rows]), strict=True):
+            row[f"{column}_holm"] = p
+    for row in pairs:
+        row["n_pairs"] = len(pairs)
+        row["claim"] = judge(row, options["alpha"])
+        row["verdict"] = verdict(row, options["alpha"], options["level"])
+    return pairs, mcnemar
+
+
+def compute(arms, majority_share, options):
+    """Return the frames of learned.tsv, arms.tsv, pairs.tsv and mcnemar.tsv of a study.
+
+    Args:
+        arms: what `load_runs` returns.
+        majority_share: share of the largest class in the validation split.
+        options: dict with the keys of `OPTIONS`.
+    """
+    learned = judge_learning(arms, majority_share, options["alpha"])
+    n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
+    generator = np.random.default_rng(options["seed"])
+    n_items = len(next(iter(arms.values()))[0]["correct"])
+    draws = inference.item_draws(n_items, options["bootstrap"], generator)
+    values = {
+        arm: inference.nested_bootstrap(np.stack([run["correct"] for run in runs]), draws, generator)
+        for arm, runs in arms.items()
+    }
+    described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
+    pairs, mcnemar = compare_all(arms, values, n_learned, options)
+    tables = zip(NAMES, (described, pairs, mcnemar), strict=True)
+    # As objects, an empty cell is None and a whole number stays one.
+    return learned, *(
+        pandas.DataFrame(rows, columns=columns_of(f"statistics/{name}.tsv"), dtype=object) for name, rows in tables
+    )
+
+
+def describe_method(options):
+    """Return what method.json says: every option, and each figure's method in words."""
+    return {
+        **options,
+        "mean": "over seeds, of the accuracy on test at each run's selected epoch",
+        "interval": inference.INTERVAL_METHOD,
+        "t_interval": "Student's t over the n seeds alone, standard deviation with ddof 1, n - 1 degrees of freedom, "
+        "cut off at 0 and 1: this test set taken as fixed",
+        "bootstrap_interval": "percentiles; seeds and, jointly for all arms, test reviews drawn with replacement; "
+        "too narrow with few seeds, shown for comparison",
+        "welch": "scipy.stats.ttest_ind, equal_var=False, over seeds, two-sided; taken as normal",
+        "permutation_over_seeds": "scipy.stats.permutation_test, independent, two-sided, exact while enumerable",
+        "permutation_over_items": "scipy.stats.permutation_test, paired by review, two-sided; of these models",
+        "mcnemar": "statsmodels, exact, the runs of one seed in both arms",
+        "correction": "Holm (statsmodels multipletests) over the pairs of arms; McNemar over pairs and seeds",
+        "minimum_detectable": "statsmodels TTestIndPower times the pooled standard deviation",
+        "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
+        "one arm, uncorrected",
+        "best_of_k": "mean maximum over all subsets of k runs",
+        "learned": "one-sided exact binomial test of the best validation accuracy against the majority class's share",
+    }
+
+
+def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, learned, options=OPTIONS):
+    """Write the statistics of a study.
+
+    Args:
+        runs: runs.tsv.
+        predictions: every run's predictions on test.
+        run_keys: (arm, seed) of each of them.
+        manifest: data/manifest.json, for the class balance of the validation split.
+        arms, pairs, mcnemar, learned: TSV files to write.
+        method: JSON file to write.
+        options: dict with the keys of `OPTIONS`.
+    """
+    majority_share = majority_shares(read_json(manifest), ["valid"])["valid"]
+    predictions = dict(zip(map(tuple, run_keys), predictions, strict=True))
+    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options)
+    paths, names = (learned, arms, pairs, mcnemar), ("learned.tsv", *(f"statistics/{name}.tsv" for name in NAMES))
+    for path, name, table in zip(paths, names, tables, strict=True):
+        write_table(path, name, frame_rows(table))
+    write_json(method, describe_method(options))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

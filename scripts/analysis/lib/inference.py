@@ -1,0 +1,328 @@
+"""What accuracies of a few seeds on a few thousand reviews can carry: intervals, tests, power.
+
+Pure functions. A *run* is one seed of one arm; `correct` is a (seeds, items) array of 0 and 1: the runs of an
+arm, all scored on the same test reviews. Accuracies are fractions. scipy and statsmodels do the tests. Ours are the
+bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one axis only; the interval whose coverage
+holds with three seeds, and the best of k seeds, which neither package has.
+"""
+
+import math
+import statistics
+from fractions import Fraction
+
+import numpy as np
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.lib.intervals import t_interval
+
+INTERVAL_METHOD = (
+    "the wider of (a) a t interval with the variance of seeds and of test reviews together "
+    "(two-way random effects, Satterthwaite degrees of freedom) and (b) Student's t over seeds "
+    "(Welch's for a difference)"
+)
+# Enough for every pair of up to 9 against 9 seeds to be enumerated; beyond, the test draws at random.
+SEED_PERMUTATIONS = 50_000
+
+
+def mean_squares(correct):
+    """Return the mean squares (seeds, items, residual) of a two-way table without replication.
+
+    Args:
+        correct: (S, N) array, S >= 2, N >= 2.
+
+    Not by statsmodels' `anova_lm`, whose design matrix of S·N rows and S + N columns does not fit into memory for
+    thousands of reviews; the tests compare the two on a small table.
+
+    Source: Scheffé, The Analysis of Variance, chapter 7: E[MS_seed] = N·σ²_seed + σ²_e,
+        E[MS_item] = S·σ²_item + σ²_e, E[MS_e] = σ²_e.
+    """
+    correct = np.asarray(correct, dtype=float)
+    n_seeds, n_items = correct.shape
+    of_seeds, of_items, mean = correct.mean(axis=1), correct.mean(axis=0), correct.mean()
+    seeds = n_items * float(((of_seeds - mean) ** 2).sum())
+    items = n_seeds * float(((of_items - mean) ** 2).sum())
+    residual = max(float(((correct - mean) ** 2).sum()) - seeds - items, 0.0)
+    return seeds / (n_seeds - 1), items / (n_items - 1), residual / ((n_seeds - 1) * (n_items - 1))
+
+
+def satterthwaite(terms):
+    """Return (variance, degrees of freedom) of a sum of independent variance estimates.
+
+    statsmodels has it for the difference of two means only (`CompareMeans.dof_satt`).
+
+    variance = Σ c, df = variance² / Σ (c² / d) for terms (c, d); a negative c is a subtracted estimate.
+
+    Source: Satterthwaite 1946, Biometrics Bulletin 2(6).
+    """
+    variance = sum(value for value, _ in terms)
+    spread = sum(value**2 / df for value, df in terms)
+    return variance, (variance**2 / spread if spread > 0 else math.inf)
+
+
+def mean_interval(correct, level=0.95):
+    """Return the interval (low, high) of an arm's accuracy over seeds and reviews like these; None for one seed.
+
+    Var(mean) = (MS_seed + MS_item - MS_e) / (S·N), a t interval with Satterthwaite's degrees of freedom (at least
+    S - 1); where the seeds rule, those are too many with three seeds, so the wider of it and the t interval over seeds
+    is taken. Simulated coverage: tests/unit/analysis/test_inference.py.
+
+    Args:
+        correct: (S, N) array of 0 and 1.
+        level: confidence.
+    """
+    correct = np.asarray(correct, dtype=float)
+    n_seeds, n_items = correct.shape
+    if n_seeds < 2:
+        return None
+    seeds, items, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
+    terms = [(seeds, n_seeds - 1), (items, n_items - 1), (-residual, (n_seeds - 1) * (n_items - 1))]
+    variance, df = satterthwaite(terms)
+    mean = float(correct.mean())
+    if mean in (0.0, 1.0):
+        # No variance to estimate from: what N right (or wrong) answers say by themselves.
+        return exact_interval(round(mean * n_items), n_items, level)
+    half = stats.t.ppf(0.5 + level / 2, max(df, n_seeds - 1)) * math.sqrt(max(variance, 0.0))
+    low, high = t_interval(correct.mean(axis=1).tolist(), level)
+    return max(min(mean - half, low), 0.0), min(max(mean + half, high), 1.0)
+
+
+def mean_difference(first, second):
+    """Return accuracy(first) - accuracy(second), exact before it is rounded: arms that are equal differ by 0.
+
+    Args:
+        first, second: (S1, N) and (S2, N) arrays of 0 and 1.
+    """
+    shares = [Fraction(int(np.sum(correct, dtype=float)), np.size(correct)) for correct in (first, second)]
+    return float(shares[0] - shares[1])
+
+
+def difference_interval(first, second, level=0.95):
+    """Return the interval (low, high) of accuracy(first) - accuracy(second); None when either has one seed.
+
+    Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
+    Var = Σ_arms (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the difference of the two arms' means on review i.
+    As in `mean_interval`, the wider of this and Welch's interval over seeds.
+
+    Args:
+        first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
+    """
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if len(first) < 2 or len(second) < 2:
+        return None
+    n_items = first.shape[1]
+    terms = []
+    for correct in (first, second):
+        n_seeds = len(correct)
+        seeds, _, residual = mean_squares(correct)
+        terms.append((seeds / (n_seeds * n_items), n_seeds - 1))
+        terms.append((-residual / (n_seeds * n_items), (n_seeds - 1) * (n_items - 1)))
+    per_item = first.mean(axis=0) - second.mean(axis=0)
+    terms.append((float(per_item.var(ddof=1)) / n_items, n_items - 1))
+    variance, df = satterthwaite(terms)
+    difference = mean_difference(first, second)
+    df = max(df, min(len(first), len(second)) - 1)
+    half = stats.t.ppf(0.5 + level / 2, df) * math.sqrt(max(variance, 0.0))
+    variance, df = satterthwaite(
+        [(rows.mean(axis=1).var(ddof=1) / len(rows), len(rows) - 1) for rows in (first, second)]
+    )
+    half = max(half, stats.t.ppf(0.5 + level / 2, df) * math.sqrt(variance) if variance > 0 else 0.0)
+    return difference - half, difference + half
+
+
+def item_draws(n_items, resamples, generator):
+    """Return (resamples, n_items) float32: how often each review is in each bootstrap sample of n_items reviews.
+
+    One set of draws serves every arm: the arms answered the same reviews, so they are resampled together.
+    """
+    draws = generator.integers(0, n_items, size=(resamples, n_items))
+    flat = (draws + np.arange(resamples)[:, None] * n_items).ravel()
+    return np.bincount(flat, minlength=resamples * n_items).reshape(resamples, n_items).astype(np.float32)
+
+
+def nested_bootstrap(correct, draws, generator):
+    """Return (resamples,) accuracies: S seeds drawn with replacement, then N reviews, the same for all seeds drawn.
+
+    Drawing the reviews anew for each seed would treat S·N answers as independent and lose most of the reviews'
+    variance, since all seeds answered the same ones.
+
+    Args:
+        correct: (S, N) array of 0 and 1.
+        draws: (resamples, N) counts of `item_draws`.
+        generator: numpy.random.Generator for the seeds.
+
+    Source: Owen 2007, The pigeonhole bootstrap, Annals of Applied Statistics 1(2).
+    """
+    correct = np.asarray(correct, dtype=np.float32)
+    n_seeds, n_items = correct.shape
+    accuracy = (draws @ correct.T) / n_items  # (resamples, S)
+    seeds = generator.integers(0, n_seeds, size=(len(draws), n_seeds))
+    return np.take_along_axis(accuracy, seeds, axis=1).mean(axis=1, dtype=float)
+
+
+def percentile_interval(values, level=0.95):
+    """Return the central (low, high) of bootstrap values."""
+    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
+
+
+def expected_best(accuracies):
+    """Return [E(best of 1), ..., E(best of n)]: what reporting the best of k seeds would print.
+
+    E(best of k) = Σ_i v_(i) · C(i - 1, k - 1) / C(n, k) over the sorted values: the mean maximum of all subsets.
+
+    Source: Tang et al. 2020, Showing Your Work Doesn't Always Work, ACL, equation for the unbiased estimator.
+    """
+    values = sorted(accuracies)
+    n = len(values)
+    return [
+        float(sum(value * math.comb(i, k - 1) for i, value in enumerate(values)) / math.comb(n, k))
+        for k in range(1, n + 1)
+    ]
+
+
+def welch_p(first, second):
+    """Return Welch's two-sided p of two samples of accuracies; None when it is not defined (n < 2, no variance).
+
+    No variance is seen in the values themselves: that of three equal ones, computed in floats, need not be 0.
+    """
+    if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
+        return None
+    return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
+
+
+def permute_seeds(first, second, seed=0):
+    """Return the two-sided permutation p of the difference of means over seeds, exact up to `SEED_PERMUTATIONS`.
+
+    Assumes nothing but that the runs of both arms are exchangeable; needs no test items.
+    """
+    result = stats.permutation_test(
+        (np.asarray(first, dtype=float), np.asarray(second, dtype=float)),
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        vectorized=True,
+        n_resamples=SEED_PERMUTATIONS,
+        permutation_type="independent",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def seed_floor(n_first, n_second):
+    """Return the smallest two-sided p that a permutation of seeds can reach: min(1, 2 / C(n1 + n2, n1))."""
+    return min(1.0, 2 / math.comb(n_first + n_second, n_first))
+
+
+def permute_items(first, second, resamples=9999, seed=0):
+    """Return the two-sided paired permutation p over test reviews of two arms' mean correctness.
+
+    It judges these trained models on reviews like these; it says nothing about other seeds.
+
+    Args:
+        first, second: (S1, N), (S2, N) arrays of 0 and 1.
+        resamples: random swaps of the two arms' results per review (exact when 2^n is not more).
+
+    Returns:
+        float: 1 where the arms differ on one review at most, since a swap leaves the size of that difference.
+    """
+    first, second = np.mean(first, axis=0), np.mean(second, axis=0)
+    differs = first != second  # a review on which the arms agree adds 0 whichever way it is swapped
+    if differs.sum() < 2:
+        return 1.0
+    result = stats.permutation_test(
+        (first[differs], second[differs]),
+        lambda a, b, axis: (a - b).sum(axis=axis),
+        vectorized=True,
+        n_resamples=resamples,
+        batch=1000,
+        permutation_type="samples",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def mcnemar_p(first, second):
+    """Return (only first right, only second right, exact McNemar p) of two runs on the same reviews.
+
+    Args:
+        first, second: (N,) arrays of 0 and 1.
+    """
+    first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    table = [
+        [int((first & second).sum()), int((first & ~second).sum())],
+        [int((~first & second).sum()), int((~first & ~second).sum())],
+    ]
+    return table[0][1], table[1][0], min(1.0, float(mcnemar(table, exact=True).pvalue))
+
+
+def holm(p_values):
+    """Return Holm-adjusted p values in the same order; a None (no test) stays None and is not counted."""
+    kept = [i for i, p in enumerate(p_values) if p is not None]
+    adjusted = [None] * len(p_values)
+    if kept:
+        for i, p in zip(kept, multipletests([p_values[i] for i in kept], method="holm")[1], strict=True):
+            adjusted[i] = float(p)
+    return adjusted
+
+
+def minimum_detectable(first, second, alpha=0.05, power=0.8):
+    """Return the true difference that a t-test over these seeds would find with the given power; None for one seed.
+
+    Cohen's d by statsmodels' `TTestIndPower`, times the pooled standard deviation.
+    """
+    n1, n2 = len(first), len(second)
+    if min(n1, n2) < 2:
+        return None
+    # Exact sums: of equal values numpy's need not be 0.
+    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
+    effect = TTestIndPower().solve_power(nobs1=n1, ratio=n2 / n1, alpha=alpha, power=power)
+    return float(np.squeeze(effect) * pooled)
+
+
+def seeds_needed(first, second, alpha=0.05, power=0.8):
+    """Return how many seeds an arm would need for a t-test to find the difference seen with the given power.
+
+    As `minimum_detectable`, of two arms with equally many seeds whose spread is that of these. None where that says
+    nothing: one seed, no difference, or no spread.
+
+    Returns:
+        int: at least 2.
+    """
+    n1, n2 = len(first), len(second)
+    gap = abs(statistics.fmean(first) - statistics.fmean(second))
+    # Means of the same counts in another order differ by rounding.
+    if min(n1, n2) < 2 or gap < 1e-12 or len(set(first)) == len(set(second)) == 1:
+        return None
+    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
+    effect = gap / pooled
+    # Not a number where the effect is too large for scipy's noncentral t.
+    if not TTestIndPower().power(effect, nobs1=2, alpha=alpha) < power:
+        return 2
+    return math.ceil(float(np.squeeze(TTestIndPower().solve_power(effect_size=effect, alpha=alpha, power=power))))
+
+
+def probability_better(first, second):
+    """Return the share of pairs (a run of first, a run of second) in which first is better; a tie counts half."""
+    # Mann and Whitney's U counts these pairs; its p is not wanted, so the quick one will do.
+    return float(stats.mannwhitneyu(first, second, method="asymptotic").statistic / (len(first) * len(second)))
+
+
+def sampling_margin(accuracy, n_items, level=0.95):
+    """Return the half width that n reviews alone give an accuracy: z · √(p (1 - p) / n).
+
+    statsmodels' `proportion_confint(method="normal")` gives the interval cut off at 0 and 1, not its half width.
+    """
+    return float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(accuracy * (1 - accuracy) / n_items))
+
+
+def exact_interval(n_correct, n_items, level=0.95):
+    """Return the Clopper-Pearson interval of one model's accuracy (statsmodels, method `beta`)."""
+    low, high = proportion_confint(n_correct, n_items, 1 - level, method="beta")
+    return float(low), float(high)
+
+
+def chance_p(n_correct, n_items, majority_share):
+    """Return the one-sided exact binomial p of at least n_correct of n_items against the majority class's share."""
+    return float(stats.binomtest(n_correct, n_items, majority_share, alternative="greater").pvalue)

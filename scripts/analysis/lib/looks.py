@@ -1,0 +1,43 @@
+"""What distinguishes the arms of a figure: colours, marks and dashes."""
+
+import itertools
+import re
+
+from common.arms import KNOWN
+from common.errors import StudyError
+
+# Okabe and Ito's palette, told apart with every common colour vision; yellow is left out (illegible on white).
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Of seeds' dots and of lines, in matplotlib's terms; with the colours they tell more arms apart than the eye does.
+MARKERS = ("D", "^", "v", "P", "X", "p", "h", "*")
+DASHES = ("-.", ":", "-", "--")
+# The lab's arms: the mark says the framework, the line what the runs started from.
+MARKS = dict(zip(KNOWN, itertools.product("os", ("-", "--")), strict=True))
+
+
+def looks_of(names, colours=None):
+    """Return how each arm of a figure is drawn: {name: (colour `#RRGGBB`, matplotlib's marker, its line style)}.
+
+    The lab's arms look the same in every study. The others take colours, marks and dashes in turn, in the study's
+    order, first the colours that no arm of the study has: at least eight arms are told apart, also in grey.
+
+    Args:
+        names: of the study's arms, in order.
+        colours: mapping of an arm's name to its colour, or None; an arm that it lacks has one of the palette.
+
+    Raises:
+        StudyError: a configured colour is not `#RRGGBB`.
+    """
+    given = {name: colour for name, colour in (colours or {}).items() if name in names and colour is not None}
+    for name, colour in given.items():
+        if not (isinstance(colour, str) and re.fullmatch("#[0-9a-fA-F]{6}", colour)):
+            raise StudyError(f"report.colours.{name} is {colour!r}: write it as '#RRGGBB'")
+    given = dict(zip(KNOWN, PALETTE, strict=False)) | given
+    taken = {given[name].upper() for name in names if name in given}
+    spare = itertools.cycle(sorted(PALETTE, key=lambda colour: colour in taken))
+    marks = zip(itertools.cycle(MARKERS), itertools.cycle(DASHES), strict=False)
+    looks = {}
+    for name in names:
+        mark = MARKS[name] if name in MARKS else next(marks)
+        looks[name] = (given[name] if name in given else next(spare), *mark)
+    return looks

@@ -1,0 +1,105 @@
+"""What runs answered on test: the one reader of their predictions."""
+
+import pandas
+
+from common.errors import StudyError
+from common.frames import read_frame
+
+PROBABLE = "the more probable class (probability is that of class 1)"
+# What float32 leaves of a sum of probabilities.
+ROUNDING = 1e-4
+
+
+def read_predictions(path):
+    """Return a run's predictions on test.
+
+    Args:
+        path: TSV: id, label, prediction, probability (of more than two classes probability_0, probability_1, …);
+            one row per test example, in the order of the file.
+
+    Returns:
+        pandas.DataFrame: its columns as text; n rows, numbered like the ids.
+
+    Raises:
+        StudyError: no rows, ids not 0, 1, 2, ..., a class that there is not, a probability outside 0 to 1,
+            probabilities that do not sum to 1, a prediction that is not the most probable class.
+    """
+    frame = read_frame(path)
+    if frame.empty:
+        raise StudyError(f"{path} holds no predictions; run the evaluation again")
+    given = probabilities_of(frame, path)
+    classes = [str(k) for k in range(max(2, given.shape[1]))]
+    known = "0 or 1" if len(classes) == 2 else f"a class from 0 to {classes[-1]}"
+    for column, right, wanted in (
+        ("id", frame["id"] == frame.index.astype(str), "the number of the example, from 0"),
+        ("label", frame["label"].isin(classes), known),
+        ("prediction", frame["prediction"].isin(classes), known),
+        *((column, given[column].between(0, 1), "between 0 and 1") for column in given),
+        *most_probable(frame, given),
+    ):
+        if not right.all():
+            place = right.idxmin()
+            raise StudyError(
+                f"{path}, line {place + 2}: {column} {frame[column][place]!r} is not {wanted}; run the evaluation again"
+            )
+    return frame
+
+
+def probabilities_of(frame, path):
+    """Return the columns of probabilities as numbers, one of two classes, k of k.
+
+    Raises:
+        StudyError: it has neither.
+    """
+    names = [column for column in frame if column.startswith("probability")]
+    if names != ["probability"] and (len(names) < 3 or names != [f"probability_{k}" for k in range(len(names))]):
+        raise StudyError(
+            f"{path}, line 1: the columns of probabilities are {', '.join(names) or 'missing'}, not probability, or "
+            "probability_0, probability_1, … of more than two classes; run the evaluation again"
+        )
+    return frame[names].apply(pandas.to_numeric, errors="coerce")
+
+
+def most_probable(frame, given):
+    """Yield (column, whether each row is right, what it should be) for predictions beside their probabilities.
+
+    At a tie to the last digit either class may be the greater logit's.
+    """
+    if given.shape[1] == 1:
+        first = given["probability"]
+        yield "prediction", (first == 0.5) | ((first > 0.5) == (frame["prediction"] == "1")), PROBABLE
+        return
+    yield given.columns[-1], (given.sum(axis=1) - 1).abs() <= ROUNDING, "what the others leave of 1"
+    answers = frame["prediction"].map(dict(zip(map(str, range(given.shape[1])), given.columns, strict=True)))
+    own = pandas.Series([given.at[i, column] for i, column in answers.dropna().items()], index=answers.dropna().index)
+    yield "prediction", own.reindex(frame.index) == given.max(axis=1), "the most probable class"
+
+
+def read_answers(paths):
+    """Return the labels of the test reviews and what every run answered.
+
+    Args:
+        paths: {run: path of its predictions}, at least one.
+
+    Returns:
+        tuple[pandas.Series, pandas.DataFrame]: n labels, and n rows of one column a run; each a class, "0", "1", ….
+
+    Raises:
+        StudyError: as `read_predictions`, or two runs were not tested on the same reviews.
+    """
+    labels, answers = None, {}
+    for run, path in paths.items():
+        frame = read_predictions(path)
+        if labels is None:
+            first, labels = path, frame["label"]
+        if len(frame) != len(labels):
+            _refuse(path, first, f"{len(frame)} instead of {len(labels)} examples")
+        differs = frame["label"] != labels
+        if differs.any():
+            _refuse(path, first, f"the first difference is id {differs.idxmax()}, line {differs.idxmax() + 2}")
+        answers[run] = frame["prediction"]
+    return labels, pandas.DataFrame(answers)
+
+
+def _refuse(path, first, where):
+    raise StudyError(f"{path} and {first} are not of the same test reviews ({where}): evaluate the runs again")

@@ -1,0 +1,75 @@
+"""Draw an arm's accuracy by epoch and update, on validation and on test: every seed, their mean, the chosen epochs."""
+
+from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
+from analysis.lib.looks import looks_of
+from common.arms import arm_label
+from common.entry import run
+from common.errors import StudyError
+from common.figures import FAINT, majority_shares, mark_synthetic, padded_limits, save, set_style
+from common.files import read_json
+from common.frames import read_frame
+from study.tables import frame_rows, write_table
+
+TABLE = "figures/accuracy_by_epoch/{arm}.tsv"
+
+
+def draw(points, limits, majority, colour):
+    """Return a figure of one arm: one panel a split, alike in scale.
+
+    Args:
+        points: the arm's `accuracy_points`.
+        limits: (low, high) of the axis in percent, the same for every arm.
+        majority: {split: share of the largest class}.
+        colour: of the arm.
+    """
+    from matplotlib import pyplot
+
+    set_style()
+    splits = [split for split in SPLITS if (points["split"] == split).any()]
+    figure, panels = pyplot.subplots(
+        len(splits), figsize=(4.8, 1.6 + 2.7 * len(splits)), sharex=True, squeeze=False, layout="constrained"
+    )
+    panels = list(panels[:, 0])
+    points = points.assign(percent=100 * points["accuracy"])
+    for axes, split in zip(panels, splits, strict=True):
+        draw_curve(axes, points[points["split"] == split], "percent", colour)
+        axes.axhline(100 * majority[split], color=FAINT, linewidth=1, linestyle=":", zorder=1)
+        axes.set_title(SPLITS[split])
+    finish_axes(panels, points, "accuracy (%)", limits)
+    panels[0].set_title(f"{arm_label(points['arm'].iloc[0])}: {SPLITS[splits[0]]}")
+    figure.legend(handles=legend_handles(points), loc="outside lower center", ncols=2, columnspacing=1.4)
+    return figure
+
+
+def main(runs, history, manifest, svg, png, data, arm, colours):
+    """Write an arm's figure as SVG and PNG, and its points as a table.
+
+    Args:
+        runs: runs.tsv, for the chosen epochs.
+        history: history.tsv; every arm's values set the axis, so that figures can be laid side by side.
+        manifest: data/manifest.json, for the majority class.
+        svg: figure to write.
+        png: figure to write.
+        data: table of the drawn points to write.
+        arm: name of the arm.
+        colours: configured colours by arm, or None.
+
+    Raises:
+        StudyError: the arm has no accuracy in the history.
+    """
+    manifest = read_json(manifest)
+    runs = read_frame(runs)
+    everything = accuracy_points(read_frame(history), runs)
+    points = everything[everything["arm"] == arm]
+    if points.empty:
+        raise StudyError(f"history.tsv holds no accuracy by epoch for arm {arm}")
+    majority = majority_shares(manifest, set(everything["split"]))
+    limits = padded_limits([*100 * everything["accuracy"], *(100 * share for share in majority.values())], 5)
+    figure = draw(points, limits, majority, looks_of(list(runs["arm"].unique()), colours)[arm][0])
+    mark_synthetic(figure.axes[0], manifest)
+    save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}")
+    write_table(data, TABLE, frame_rows(points))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,87 @@
+"""Draw an arm's loss and accuracy by epoch, of training beside validation: every seed, mean and SD."""
+
+from analysis.lib.curves import draw_curve, finish_axes, legend_handles, metric_points
+from analysis.lib.looks import looks_of
+from common.arms import arm_label
+from common.entry import run
+from common.errors import StudyError
+from common.figures import INK, mark_synthetic, save, set_style
+from common.files import read_json
+from common.frames import read_frame
+from study.tables import frame_rows, write_table
+
+METRICS = {"loss": "loss (nats)", "accuracy": "accuracy (%)"}
+SPLITS = {"train": "training, mean over the epoch", "valid": "validation, at its end"}
+
+
+def padded(values):
+    """Return (low, high) with a twelfth of the values' range on either side, for an axis shared by figures."""
+    margin = (max(values) - min(values)) / 12 or 0.1
+    return min(values) - margin, max(values) + margin
+
+
+def draw(points, limits, colour):
+    """Return a figure of one arm: one panel a metric; training grey and dashed, validation in the arm's colour.
+
+    Args:
+        points: the arm's `metric_points`, accuracy in percent.
+        limits: {metric: (low, high)} of the axes, the same for every arm.
+        colour: of the arm.
+    """
+    from matplotlib import pyplot
+    from matplotlib.lines import Line2D
+
+    set_style()
+    figure, panels = pyplot.subplots(len(METRICS), figsize=(4.8, 7.2), sharex=True, layout="constrained")
+    colours = {"train": INK, "valid": colour}
+    for axes, metric in zip(panels, METRICS, strict=True):
+        for place, split in enumerate(SPLITS):
+            own = points[(points["metric"] == metric) & (points["split"] == split)]
+            # The epoch was chosen on validation: its ring is there alone.
+            own = own.assign(chosen=own["chosen"] & (split == "valid"))
+            draw_curve(axes, own, "value", colours[split], (place, len(SPLITS)), "--" if split == "train" else "-")
+        axes.set_title(metric)
+    finish_axes(list(panels), points, None)
+    for axes, (metric, label) in zip(panels, METRICS.items(), strict=True):
+        axes.set(ylabel=label, ylim=limits[metric])
+    panels[0].set_title(f"{arm_label(points['arm'].iloc[0])}: loss")
+    handles = [
+        Line2D([], [], color=colours[split], linewidth=2.2, linestyle="--" if split == "train" else "-", label=label)
+        for split, label in SPLITS.items()
+    ]
+    figure.legend(handles=handles + legend_handles(points, majority=False), loc="outside lower center", ncols=2)
+    return figure
+
+
+def main(runs, history, manifest, svg, png, data, arm, colours):
+    """Write an arm's figure as SVG and PNG, and its points as a table.
+
+    Args:
+        runs: runs.tsv, for the chosen epochs.
+        history: history.tsv; every arm's values set the axes, so that figures can be laid side by side.
+        manifest: data/manifest.json.
+        svg: figure to write.
+        png: figure to write.
+        data: table of the drawn points to write: the columns of `RUN`, epoch, update, split, metric, value, chosen.
+        arm: name of the arm.
+        colours: configured colours by arm, or None.
+
+    Raises:
+        StudyError: the arm lacks one of the four curves.
+    """
+    runs = read_frame(runs)
+    everything = metric_points(read_frame(history), runs, METRICS, SPLITS)
+    points = everything[everything["arm"] == arm]
+    if points.groupby(["metric", "split"]).ngroups < len(METRICS) * len(SPLITS):
+        raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
+    percent = everything["value"].where(everything["metric"] != "accuracy", 100 * everything["value"])
+    limits = {metric: padded(percent[everything["metric"] == metric]) for metric in METRICS}
+    colour = looks_of(list(runs["arm"].unique()), colours)[arm][0]
+    figure = draw(points.assign(value=percent[points.index]), limits, colour)
+    mark_synthetic(figure.axes[0], read_json(manifest))
+    save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}")
+    write_table(data, "figures/train_and_valid/{arm}.tsv", frame_rows(points))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

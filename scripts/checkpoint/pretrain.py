@@ -1,0 +1,152 @@
+"""Pretrain a small RoBERTa by masked language modelling with `fairseq-train`, resuming where it was stopped."""
+
+import os
+import shutil
+
+import torch
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import atomic_path, sha256, write_tsv
+from training import dropout, fairseq_state
+from training.curves import Curves
+from training.fairseq_commands import import_fairseq
+from training.fairseq_train import architecture_flags, train
+from training.precision import resolve_precision
+from training.process import set_threads, versions
+from training.state import STATE, code_hash, load_state, save_state, state_folder
+
+COLUMNS = ("update", "epoch", "split", "loss", "n_tokens", "lr")
+HISTORY = "history.jsonl"
+
+
+def training_arguments(data, state, architecture, pretraining, precision, resumed):
+    """Return `fairseq-train`'s arguments.
+
+    Args:
+        data: binarized corpus.
+        state: folder of the resumable state.
+        architecture, pretraining: the config sections `checkpoint.architecture` and `.pretraining`.
+        precision: "float32" or "bfloat16".
+        resumed: whether the training continues from its saved state.
+    """
+    flags = {
+        "--task": "review_masked_lm",
+        "--criterion": "masked_lm",
+        **architecture_flags(architecture),
+        "--tokens-per-sample": pretraining["tokens_per_sample"],
+        "--sample-break-mode": pretraining["sample_break_mode"],
+        "--mask-prob": pretraining["mask_prob"],
+        "--init-sd": pretraining["init_sd"],
+        "--position-init": pretraining["position_init"],
+        "--dropout": pretraining["dropout"],
+        "--attention-dropout": pretraining["dropout"],
+        "--optimizer": "fused_adamw",
+        "--adam-betas": "(0.9, 0.98)",
+        "--adam-eps": pretraining["eps"],
+        "--weight-decay": pretraining["weight_decay"],
+        "--clip-norm": pretraining["clip_norm"],
+        "--lr-scheduler": "polynomial_decay",
+        "--lr": pretraining["lr"],
+        "--warmup-updates": pretraining["warmup_updates"],
+        "--total-num-update": pretraining["updates"],
+        "--max-update": pretraining["updates"],
+        "--batch-size": pretraining["batch_size"],
+        "--batch-size-valid": pretraining["batch_size"],
+        "--required-batch-size-multiple": 1,
+        "--seed": pretraining["seed"],
+        "--autocast": precision,
+        "--history-file": os.path.join(state, HISTORY),
+        "--save-dir": state,
+        "--validate-interval-updates": pretraining["validate_every"],
+        "--validate-interval": 1_000_000,
+        # Masking is Python and slow: a process of its own prepares the next batches, the same ones.
+        "--num-workers": 1,
+        "--distributed-world-size": 1,
+        "--log-format": "simple",
+        "--log-interval": 50,
+    }
+    if resumed:
+        flags["--restore-file"] = os.path.abspath(os.path.join(state, STATE))
+    arguments = [data, *(str(word) for flag in flags.items() for word in flag)]
+    return [*arguments, "--skip-invalid-size-inputs-valid-test", "--no-save"]
+
+
+def history_rows(records):
+    """Turn the plug-in's records into rows of `pretraining.tsv`: mean loss in nats a predicted token."""
+    for record in records:
+        for split in ("train", "valid"):
+            sums = record[split]
+            if sums:
+                yield {
+                    "update": record["update"],
+                    "epoch": record["epoch"],
+                    "split": split,
+                    "loss": sums["loss"] / sums["n"],
+                    "n_tokens": sums["n"],
+                    "lr": record["lr"],
+                }
+
+
+def main(data, model, history, tensorboard, architecture, pretraining, states, threads):
+    """Pretrain, or go on from the saved state, and write the weights.
+
+    Args:
+        data: binarized corpus (folder).
+        model: `model.pt` to write.
+        history: TSV to write: `COLUMNS`, loss in nats a predicted token.
+        tensorboard: folder to write.
+        architecture, pretraining: config sections.
+        states: folder that reruns do not wipe, for the states of an unfinished pretraining; removed at the end, with
+            what other settings left in it.
+        threads: CPU threads.
+
+    Raises:
+        StudyError: training ended before its last update.
+    """
+    import_fairseq()
+    from training.fairseq_plugin import optimizer, tasks
+
+    set_threads(threads)
+    precision = resolve_precision(pretraining["precision"])
+    key = {
+        "architecture": architecture,
+        "pretraining": pretraining,
+        "precision": precision,
+        "data": {name: sha256(os.path.join(data, name)) for name in sorted(os.listdir(data))},
+        "versions": versions(),
+        "code": code_hash(dropout, fairseq_state, optimizer, tasks, training_arguments),
+    }
+    folder = state_folder(states, key)
+    saved = load_state(folder)
+    done, updates = saved["updates"] if saved else 0, pretraining["updates"]
+    # Up to the last update: fairseq makes one more before it looks at --max-update.
+    if done < updates:
+        if saved:
+            print(f"going on after update {done}")
+        saved = None  # fairseq reads it from its file
+        task = tasks.ReviewMaskedLM
+        curves = task.curves = Curves(os.path.join(folder, "tensorboard"), done)
+
+        def save(state):
+            curves.flush()
+            save_state(folder, state)
+
+        task.save, task.save_every = save, pretraining["validate_every"]
+        train(training_arguments(data, folder, architecture, pretraining, precision, resumed=done > 0))
+        curves.close()
+        done = task.current.updates
+        if done != updates:
+            raise StudyError(f"pretraining ended after {done} of {updates} updates: see the log")
+        save_state(folder, {"updates": done, "checkpoint": fairseq_state.bare_checkpoint(task.current.live_model)})
+        saved = load_state(folder)
+    write_tsv(history, history_rows(tasks.read_history(os.path.join(folder, HISTORY))), COLUMNS)
+    with atomic_path(tensorboard) as temporary:
+        shutil.copytree(os.path.join(folder, "tensorboard"), temporary)
+    with atomic_path(model) as temporary:
+        torch.save(saved["checkpoint"], temporary)
+    shutil.rmtree(states)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,11 @@
+"""Tables as pandas frames; apart from `common.files` because the environments that train hold no pandas."""
+
+import pandas
+
+from common.files import read_table
+
+
+def read_frame(path):
+    """Return a TSV file as a frame of strings, an empty cell as an empty string; fails as `read_tsv` does."""
+    columns, rows = read_table(path)
+    return pandas.DataFrame(rows, columns=columns, dtype=str)

@@ -1,0 +1,409 @@
+"""Bring the selected source into the study's canonical form: three labelled splits and unlabelled reviews."""
+
+import contextlib
+import hashlib
+import json
+
+import numpy as np
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import atomic_path, sha256
+from data.lib.archives import read_members
+from data.lib.embedded_reviews import generate
+from data.lib.pieces import decode, load_model
+from data.lib.reviews import (
+    ARCHIVE_FILES,
+    BETWEEN,
+    POLARITY,
+    SPLITS,
+    ZIP_FILES,
+    decode_lines,
+    normalise,
+    pair,
+    parse_items,
+    parse_labels,
+    parse_reviews,
+)
+from data.lib.tables import read_table
+from study.addresses import PIECES_FILES
+
+# One of so many texts of a table's train is drawn for valid, where nothing else is said.
+VALID_SHARE = 5
+
+
+def read_zip(path):
+    """Return the course's own splits.
+
+    Args:
+        path: zip holding `cls.books/{train,valid,test}.{review,label}`.
+
+    Returns:
+        dict: `train`, `valid`, `test`, each a list of (review, label).
+    """
+    content = read_members(path, ZIP_FILES)
+    splits = {}
+    for split in SPLITS:
+        names = [f"cls.books/{split}.{kind}" for kind in ("review", "label")]
+        reviews, labels = (f"{path}: {name}" for name in names)
+        splits[split] = pair(
+            parse_reviews(content[names[0]], reviews), parse_labels(content[names[1]], labels), reviews, labels
+        )
+    return splits
+
+
+def read_pieces(files):
+    """Return the splits of the public mirror, decoded from SentencePiece pieces.
+
+    Args:
+        files: the six files of `study.addresses.PIECES_FILES` in order, then the piece model.
+
+    Returns:
+        tuple[dict, dict]: the splits (lists of (review, label)), and `n` reviews of which `n_identical`
+        encode back to the very pieces they came as.
+    """
+    *data, model = files
+    content = dict(zip(PIECES_FILES, ((path, _content(path)) for path in data), strict=True))
+    model = load_model(model)
+    splits, pieces = {}, {"n": 0, "n_identical": 0}
+    for split in SPLITS:
+        (reviews, spm), (labels, values) = (content[f"cls-books/{split}.{kind}"] for kind in ("review.spm", "label"))
+        texts, n_identical = decode(model, decode_lines(spm, reviews), reviews)
+        pieces["n"] += len(texts)
+        pieces["n_identical"] += n_identical
+        splits[split] = pair(texts, parse_labels(values, labels), reviews, labels)
+    return splits, pieces
+
+
+def _content(path):
+    """Return the bytes of a file."""
+    with open(path, "rb") as handle:
+        return handle.read()
+
+
+def read_archive(path):
+    """Return the French book reviews of the complete CLS archive.
+
+    Args:
+        path: tar.gz holding `fr/books/{train,test,unlabeled}.review`.
+
+    Returns:
+        tuple[dict, list[str]]: splits `train` and `test`, and the unlabelled reviews.
+    """
+    content = read_members(path, ARCHIVE_FILES)
+    train, test, unlabelled = (f"{path}: {name}" for name in ARCHIVE_FILES)
+    splits = {}
+    for split, name, member in (("train", train, ARCHIVE_FILES[0]), ("test", test, ARCHIVE_FILES[1])):
+        rows = parse_items(content[member], name)
+        splits[split] = pair([review for review, _ in rows], [label for _, label in rows], name, name)
+    return splits, [review for review, _ in parse_items(content[ARCHIVE_FILES[2]], unlabelled, labelled=False)]
+
+
+def read_embedded(seed, n_labelled, n_test, n_unlabelled):
+    """Return the splits `train` (all labelled reviews) and `test`, and the unlabelled reviews, all synthetic."""
+    content = generate(seed=seed, n_labelled=n_labelled, n_test=n_test, n_unlabelled=n_unlabelled)
+    splits = {"train": content["labelled"], "test": content["test"]}
+    splits = {name: [(normalise(review), int(label)) for review, label in rows] for name, rows in splits.items()}
+    return splits, [normalise(review) for review in content["unlabelled"]]
+
+
+def read_source(source, files, embedded, table=None, classes=()):
+    """Return what a source holds.
+
+    Args:
+        source: `data.source`.
+        files: its downloaded files, in the order of `study.addresses.source_addresses`.
+        embedded: `data.embedded`, the settings of the generator.
+        table: `data.table`, and `splits`, the split of each file.
+        classes: `data.labels`, which a table is read by.
+
+    Returns:
+        tuple[dict, list[str], dict]: its splits (lists of (review, label)), its unlabelled reviews, and what the
+        manifest says of this source alone.
+
+    Raises:
+        StudyError: a fault in a file, or an unknown source.
+    """
+    if source == "cls_books_zip":
+        return read_zip(files[0]), [], {}
+    if source == "cls_books_pieces":
+        splits, pieces = read_pieces(files)
+        return splits, [], {"pieces": pieces}
+    if source == "cls_archive":
+        return *read_archive(files[0]), {}
+    if source == "embedded":
+        return *read_embedded(**embedded), {}
+    if source == "table":
+        facts = {key: table[key] for key in ("language", "licence")} | ({"pairs": True} if "second" in table else {})
+        return read_table(files, table["splits"], table, classes), [], facts
+    raise StudyError(f"data.source {source!r}: use embedded, table, cls_books_zip, cls_books_pieces or cls_archive")
+
+
+def shares(counts, n):
+    """Divide `n` draws over classes in proportion to their counts (largest remainder; ties to the first class).
+
+    Args:
+        counts: reviews per class, summing to at least `n`.
+        n: how many to draw in all.
+
+    Returns:
+        list[int]: draws per class, none above its count.
+    """
+    total = sum(counts)
+    # Whole numbers only: n * count // total is the floor of the share, the remainder orders the rest.
+    floors = [n * count // total for count in counts]
+    order = sorted(range(len(counts)), key=lambda k: (-(n * counts[k] % total), k))
+    for k in order[: n - sum(floors)]:
+        floors[k] += 1
+    return floors
+
+
+def draw(labels, sizes, seed, n_classes=2):
+    """Draw disjoint stratified samples.
+
+    Each class is shuffled once, by the seed alone, and the samples take their shares from its front one after
+    the other: with the same first samples, a larger last one holds the smaller one.
+
+    Args:
+        labels: classes of n reviews, numbers from 0.
+        sizes: size of each sample, in drawing order; their sum is at most n.
+        seed: integer >= 0.
+        n_classes: how many classes there are.
+
+    Returns:
+        list[list[int]]: review numbers of each sample, shuffled.
+    """
+    classes = []
+    for label in range(n_classes):
+        numbers = np.flatnonzero(np.asarray(labels) == label)
+        classes.append(np.random.default_rng([seed, label]).permutation(numbers).tolist())
+    samples = []
+    for k, size in enumerate(sizes):
+        taken = shares([len(numbers) for numbers in classes], size)
+        chosen = [number for numbers, share in zip(classes, taken, strict=True) for number in numbers[:share]]
+        classes = [numbers[share:] for numbers, share in zip(classes, taken, strict=True)]
+        order = np.random.default_rng([seed, n_classes + k]).permutation(len(chosen))
+        samples.append([chosen[i] for i in order])
+    return samples
+
+
+def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
+    """Return the study's splits.
+
+    Args:
+        source: dictionary of the source's lists of (review, label): `train`, `test`, and `valid` where it has one.
+        n_train: reviews to train on, drawn from the source's train and valid together, stratified.
+        n_valid: reviews to choose the epoch by, likewise; both None: the source's own split, in its order.
+        n_test: test reviews, a stratified draw in the source's order; None: all.
+        seed: of the draws.
+        classes: names of the classes in order.
+
+    Returns:
+        dict: `train`, `valid`, `test`.
+
+    Raises:
+        StudyError: more is asked for than there is, or a split would lack a class; the message names the keys.
+    """
+    if (n_train is None) != (n_valid is None):
+        raise StudyError("data.n_train and data.n_valid: set both, or both to null (the source's own split)")
+    if n_train is None:
+        if "valid" not in source:
+            raise StudyError(
+                "data.n_train and data.n_valid are null, but this source has no split into train and valid"
+            )
+        splits = {"train": source["train"], "valid": source["valid"]}
+    else:
+        pool = source["train"] + source.get("valid", [])
+        if n_train + n_valid > len(pool):
+            raise StudyError(
+                f"data.n_train ({n_train}) and data.n_valid ({n_valid}) ask for {n_train + n_valid} labelled reviews, "
+                f"but the source has {len(pool)}: lower one of them"
+            )
+        # Valid first: then the same valid reviews go with every n_train, and small training sets lie in larger ones.
+        valid, train = draw([label for _, label in pool], [n_valid, n_train], seed, len(classes))
+        splits = {"train": [pool[i] for i in train], "valid": [pool[i] for i in valid]}
+    splits["test"] = some("test", source["test"], n_test, seed, len(classes))
+    for split in SPLITS:
+        for label in sorted(set(range(len(classes))) - {label for _, label in splits[split]}):
+            name = f" ({classes[label]})" if len(classes) > 2 else ""
+            raise StudyError(f"the {split} split has no review of class {label}{name}: raise data.n_{split}")
+    return splits
+
+
+def split_table(source, n_train, n_valid, n_test, seed, classes):
+    """Return the study's splits of a table: its own valid stays apart; where it has none, valid is drawn from train.
+
+    Args:
+        source: what `data.lib.tables.read_table` returns.
+        n_train: texts to train on, a stratified draw; None: all that are left.
+        n_valid: texts to choose the epoch by, likewise; None: all of valid, or where there is none a fifth of train.
+        n_test, seed, classes: see `split_reviews`.
+
+    Raises:
+        StudyError: see `split_reviews`.
+    """
+    if "valid" in source:
+        sizes = {"train": n_train, "valid": n_valid}
+        own = {split: some(split, source[split], n, seed, len(classes)) for split, n in sizes.items()}
+        return split_reviews(source | own, None, None, n_test, seed, classes)
+    n = len(source["train"])
+    n_valid = max(n // VALID_SHARE, len(classes)) if n_valid is None else n_valid
+    return split_reviews(source, max(n - n_valid, 0) if n_train is None else n_train, n_valid, n_test, seed, classes)
+
+
+def some(split, rows, n, seed, n_classes):
+    """Return a stratified draw of n rows in their order; None: all of them.
+
+    Raises:
+        StudyError: there are fewer.
+    """
+    if n is None:
+        return rows
+    if n > len(rows):
+        raise StudyError(f"data.n_{split} ({n}) is more than the source's {len(rows)} {split} reviews")
+    (drawn,) = draw([label for _, label in rows], [n], seed, n_classes)
+    return [rows[i] for i in sorted(drawn)]
+
+
+def without_held_out(unlabelled, splits):
+    """Return the unlabelled reviews that are not, word for word, a valid or test review.
+
+    They are text to pretrain on, which must not hold what is measured later.
+    """
+    held_out = {review for split in ("valid", "test") for review, _ in splits[split]}
+    return [review for review in unlabelled if review not in held_out]
+
+
+def overlaps(splits):
+    """Return how many reviews of each later split are word for word in an earlier one."""
+    texts = {split: {review for review, _ in splits[split]} for split in SPLITS}
+    pairs = (("train", "valid"), ("train", "test"), ("valid", "test"))
+    return {f"{a}_{b}": sum(review in texts[a] for review, _ in splits[b]) for a, b in pairs}
+
+
+def count_classes(labels, n_classes):
+    """Return how many labels each class has; of two classes also, as ever, how many have the second."""
+    n_by_class = np.bincount(labels, minlength=n_classes).tolist()
+    return ({"n_positive": n_by_class[1]} if n_classes == 2 else {}) | {"n_by_class": n_by_class}
+
+
+def describe(splits, texts, n_unlabelled, n_classes=2):
+    """Return what the manifest says of the study's text: counts, class balance, hashes, repeated reviews.
+
+    Args:
+        splits: what `split_reviews` returns.
+        texts: {"unlabelled" and "pretraining": reviews left of them once valid and test reviews are out}.
+        n_unlabelled: unlabelled reviews of the source.
+        n_classes: how many classes there are.
+    """
+    n_before = {"unlabelled": n_unlabelled, "pretraining": len(splits["train"])}
+    return {
+        "identical_reviews": overlaps(splits),
+        "splits": {
+            split: {
+                "n": len(rows),
+                **count_classes([label for _, label in rows], n_classes),
+                "sha256_review": _sha256(review for review, _ in rows),
+                "sha256_label": _sha256(label for _, label in rows),
+            }
+            for split, rows in splits.items()
+        },
+        **{
+            name: {"n": len(kept), "n_removed_as_held_out": n_before[name] - len(kept), "sha256": _sha256(kept)}
+            for name, kept in texts.items()
+        },
+    }
+
+
+def _encoded(lines):
+    """Return lines as the bytes of a file."""
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+def _sha256(lines):
+    """Return the SHA-256 of the file that holds these lines."""
+    return hashlib.sha256(_encoded(lines)).hexdigest()
+
+
+def write_all(contents):
+    """Write {path: lines}: all files or none."""
+    with contextlib.ExitStack() as stack:
+        for path, lines in contents.items():
+            with open(stack.enter_context(atomic_path(path)), "wb") as handle:
+                handle.write(_encoded(lines))
+
+
+def main(
+    source,
+    files,
+    addresses,
+    reviews,
+    labels,
+    unlabelled,
+    pretraining,
+    manifest,
+    n_train,
+    n_valid,
+    n_test,
+    split_seed,
+    embedded,
+    classes=POLARITY,
+    table=None,
+):
+    """Write the canonical splits and their manifest: all files or none.
+
+    Args:
+        source: `data.source`.
+        files: the source's downloaded files, in the order of `study.addresses.source_addresses`.
+        addresses: where they came from, for the manifest.
+        reviews, labels: files to write, of train, valid and test.
+        unlabelled: file to write; may be empty.
+        pretraining: file to write: the training reviews that no valid or test review repeats word for word.
+        manifest: JSON to write: counts, class balance, hashes, source.
+        n_train, n_valid, n_test, split_seed: see `split_reviews`.
+        embedded: `data.embedded`, the settings of the generator; None for another source.
+        classes: `data.labels`, names of the classes in order.
+        table: see `read_source`; None for another source.
+
+    Raises:
+        StudyError: a fault in the source, or more is asked for than it has.
+    """
+    content, more, details = read_source(source, files, embedded, table, classes)
+    split = split_table if source == "table" else split_reviews
+    splits = split(content, n_train, n_valid, n_test, split_seed, classes)
+    training = [review for review, _ in splits["train"]]
+    # A vocabulary and a checkpoint are made of single texts.
+    single = [review.replace(BETWEEN, " ") for review in without_held_out(training, splits)]
+    texts = {"unlabelled": without_held_out(more, splits), "pretraining": single}
+    record = {
+        "source": source,
+        "synthetic": source == "embedded",
+        "labels": list(classes),
+        "split_seed": split_seed,
+        "own_split": "valid" in content if source == "table" else n_train is None,
+        "files": {address: sha256(path) for address, path in zip(addresses, files, strict=True)},
+        "source_reviews": {name: len(rows) for name, rows in content.items()},
+        **describe(splits, texts, len(more), len(classes)),
+        **details,
+    }
+    contents = {}
+    for split, *paths in zip(SPLITS, reviews, labels, strict=True):
+        contents |= zip(paths, zip(*splits[split], strict=True), strict=True)
+    lines = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+    write_all(contents | {unlabelled: texts["unlabelled"], pretraining: texts["pretraining"], manifest: lines})
+    tell(record)
+
+
+def tell(record):
+    """Print what the manifest says of the splits."""
+    for split, counts in record["splits"].items():
+        of = ", ".join(f"{n} {name}" for n, name in zip(counts["n_by_class"], record["labels"], strict=True))
+        print(f"{split}: {counts['n']} reviews, {of}")
+    left = record["unlabelled"]
+    print(
+        f"unlabelled: {left['n']} reviews ({left['n_removed_as_held_out']} identical to valid or test reviews left out)"
+    )
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,334 @@
+"""Export one run's chosen epoch as a Hugging Face folder with a model card, and prove it through `pipeline`."""
+
+import os
+import shutil
+from statistics import NormalDist
+
+from transformers import logging as transformers_logging
+from transformers import pipeline
+
+from checkpoint.lib.conversion import load_converted
+from common.arms import CHECKPOINT, percent
+from common.entry import run
+from common.errors import StudyError
+from common.files import atomic_path, grant, read_json, read_lines, read_tsv, write_text
+from data.lib.reviews import POLARITY, noun_of, pairs_of
+from finetuning.lib.cards import render_card
+from finetuning.lib.classifier import load_epoch
+from finetuning.lib.encoders import named_classes
+from training.precision import choose_device
+from training.process import set_threads
+
+# What lies in the converted folder beside the tokenizer.
+NOT_TOKENIZER = ("config.json", "model.safetensors", "conversion.json", ".snakemake*")
+# What the card shows with the model's own answer, whatever that is: of a review, and of texts of whatever language.
+EXAMPLE, NEUTRAL = "Un livre superbe, que je relirai.", "Lorem ipsum dolor sit amet."
+OF_PAIRS = {"text": NEUTRAL, "text_pair": "Consectetur adipiscing elit."}
+# Between probabilities of a class (both computed in float32).
+TOLERANCE = 1e-4
+# What the card takes from each record.
+RUN_KEYS = ("protocol", "versions", "n_train", "n_valid", "total_updates", "precision")
+MANIFEST_KEYS = ("source", "synthetic", "splits", "identical_reviews", "files")
+
+
+def wilson_interval(n_correct, n, level=0.95):
+    """Return Wilson's score interval of a binomial share.
+
+    With p = n_correct / n and z the standard normal's (1 + level) / 2 quantile:
+    (p + z^2 / 2n -/+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n).
+
+    Args:
+        n_correct: correct answers, 0 to n.
+        n: answers, >= 1.
+        level: coverage, between 0 and 1.
+
+    Returns:
+        tuple[float, float]: fractions.
+
+    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference.
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, scale = n_correct / n, 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / scale
+    half = z / scale * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    # Rounding may leave the unit interval where all or none are correct.
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def read_record(path, keys):
+    """Return a JSON object that has certain keys.
+
+    Args:
+        path: the file.
+        keys: names that it must hold.
+
+    Raises:
+        StudyError: the file is missing or broken, or lacks a key.
+    """
+    record = read_json(path)
+    for key in keys:
+        if key not in record:
+            raise StudyError(f"{path} has no `{key}`: make the file again")
+    return record
+
+
+def only_row(path, **wanted):
+    """Return the one row of a TSV file that has the wanted cells.
+
+    Args:
+        path: the file.
+        **wanted: column=cell.
+
+    Raises:
+        StudyError: the file is missing, or no row or more than one fits.
+    """
+    rows = [row for row in read_tsv(path) if all(row.get(column) == cell for column, cell in wanted.items())]
+    if len(rows) != 1:
+        said = ", ".join(f"{column} {cell}" for column, cell in wanted.items())
+        raise StudyError(f"{path} has {len(rows)} rows of {said} and must have one: make the table again")
+    return rows[0]
+
+
+def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
+    """Return a run's classifier of one epoch, on the CPU, with the names of its classes.
+
+    Args:
+        framework: "fairseq" (converted here) or "huggingface" (as it was saved).
+        checkpoints: the run's folder of checkpoints.
+        epoch: 1-based.
+        converted: the starting checkpoint as a Hugging Face folder; its config gives a fairseq model's sizes.
+        classes: names of the classes in order.
+
+    Returns:
+        RobertaForSequenceClassification, in float32.
+
+    Raises:
+        StudyError: the epoch's checkpoint is missing or broken, has another number of classes, or does not fit the
+            converted checkpoint's sizes.
+    """
+    if framework == "huggingface":
+        model = load_epoch(checkpoints, epoch).cpu()
+    else:
+        model = load_converted(os.path.join(checkpoints, f"checkpoint{epoch}.pt"), converted)
+    if model.config.num_labels != len(classes):
+        raise StudyError(
+            f"{checkpoints}: the model has {model.config.num_labels} classes, data.labels {len(classes)}: train the "
+            "run again"
+        )
+    for field, value in named_classes(classes).items():
+        setattr(model.config, field, value)
+    return model.eval()
+
+
+def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
+    """Ask the saved model through `pipeline`, compare with the run's predictions, and let it answer an example.
+
+    Args:
+        folder: the exported model.
+        texts: n test reviews.
+        rows: n rows of the run's predictions (see `finetuning.lib.predictions`), in the same order.
+        batch_size: reviews scored at once.
+        classes: names of the classes in order.
+        example: text.
+
+    Returns:
+        dict: n, n_equal (equal labels; one may differ only within `TOLERANCE` of a tie), max_difference of the
+        probabilities, example, answer: {label: probability} of the example, the likelier first.
+
+    Raises:
+        StudyError: another number of reviews, or a probability that differs by more than `TOLERANCE`.
+    """
+    if len(texts) != len(rows) or not rows:
+        raise StudyError(f"{len(texts)} test reviews but {len(rows)} predictions: evaluate the run again")
+    classify = pipeline("text-classification", model=folder, device=choose_device())
+    first, second = pairs_of(texts)
+    if second:
+        pairs = zip(first, second, strict=True)
+        texts, example = [{"text": a, "text_pair": b} for a, b in pairs], OF_PAIRS
+    answers = classify(texts, truncation=True, batch_size=batch_size, top_k=None)
+    columns = ("probability",) if len(classes) == 2 else tuple(f"probability_{k}" for k in range(len(classes)))
+    n_equal, worst = 0, 0.0
+    for number, (answer, row) in enumerate(zip(answers, rows, strict=True), start=1):
+        given = {each["label"]: each["score"] for each in answer}
+        for name, column in zip(classes[-len(columns) :], columns, strict=True):
+            difference = abs(given[name] - float(row[column]))
+            # A number that is not finite fails the comparison, too.
+            if not difference <= TOLERANCE:
+                raise StudyError(
+                    f"test review {number}: the exported model gives {column} {given[name]:.6f} and the run's "
+                    f"predictions say {float(row[column]):.6f}: evaluate the run again"
+                )
+            worst = max(worst, difference)
+        n_equal += max(given, key=given.get) == classes[int(row["prediction"])]
+    (answer,) = classify([example], truncation=True, top_k=None)
+    answer = {each["label"]: each["score"] for each in answer}
+    return {"n": len(rows), "n_equal": n_equal, "max_difference": worst, "example": example, "answer": answer}
+
+
+def plain(value):
+    """Return a setting as one cell of a Markdown table.
+
+    >>> plain({"head": [0.1, 0.2], "bias": True})
+    'head: 0.1, 0.2; bias: True'
+    """
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {plain(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(plain(part) for part in value)
+    # A bar ends the cell, and a piece such as <s> would be read as HTML.
+    return str(value).replace("|", "\\|").replace("<", "&lt;")
+
+
+def check_counts(row, selected, predictions, files):
+    """Raise unless the run's row, its chosen epoch and its predictions agree.
+
+    Args:
+        row: of `runs.tsv`.
+        selected: content of `selected.json`.
+        predictions: rows of the run's predictions.
+        files: paths of the three, for messages: `runs`, `selected`, `predictions`.
+
+    Raises:
+        StudyError: they differ.
+    """
+    if row["best_epoch"] != str(selected["epoch"]):
+        raise StudyError(
+            f"{files['runs']} says epoch {row['best_epoch']} and {files['selected']} says {selected['epoch']} of this "
+            "run: run the study's aggregation again"
+        )
+    said = (int(row["n_correct_test"]), int(row["n_test"]))
+    if said != (sum(each["label"] == each["prediction"] for each in predictions), len(predictions)):
+        raise StudyError(
+            f"{files['runs']} says {said[0]} of {said[1]} correct and {files['predictions']} says something else: "
+            "run the study's aggregation again"
+        )
+
+
+def record_dropout(config, protocol, path):
+    """Put the dropout of the run's training into a model's configuration, for whoever trains it further.
+
+    A model that comes from fairseq has that of the starting checkpoint's pretraining there.
+
+    Args:
+        config: RobertaConfig, changed here.
+        protocol: what the run's `run.json` says that it had.
+        path: of that file, for messages.
+
+    Raises:
+        StudyError: no dropout is recorded, or more than one of the states.
+    """
+    states = protocol.get("dropout")
+    if not isinstance(states, list) or len(states) != 1:
+        raise StudyError(f"{path}: `protocol` must record one dropout of the states, not {states}: train the run again")
+    config.hidden_dropout_prob = states[0]
+    config.attention_probs_dropout_prob = protocol["attention_dropout"]
+    config.classifier_dropout = protocol["classifier_dropout"]
+
+
+def add_tokenizer(converted, folder, positions):
+    """Copy the tokenizer of the converted checkpoint into the exported model's folder.
+
+    Raises:
+        StudyError: it cuts at another number of tokens than the model has `positions`.
+    """
+    shutil.copytree(converted, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*NOT_TOKENIZER))
+    settings = read_record(os.path.join(folder, "tokenizer_config.json"), ("model_max_length",))
+    if settings["model_max_length"] != positions:
+        raise StudyError(
+            f"{converted}: its tokenizer cuts at {settings['model_max_length']} tokens, the model has {positions} "
+            "positions: convert the checkpoint again"
+        )
+
+
+def read_facts(files, arm, seed):
+    """Return what the card says of a run, from the study's records.
+
+    Args:
+        files: {name of the rule's input: path}.
+        arm: name.
+        seed: of the run.
+
+    Returns:
+        dict: selected, run, manifest, checkpoint_sha256, row (of `runs.tsv`), interval (of its test accuracy), arm
+        (rows of its summaries).
+
+    Raises:
+        StudyError: a file is missing or broken, or lacks the run.
+    """
+    row = only_row(files["runs"], arm=arm, seed=str(seed))
+    conversion = read_record(os.path.join(files["converted"], "conversion.json"), ("source_sha256",))
+    return {
+        "selected": read_record(files["selected"], ("epoch",)),
+        "run": read_record(files["run"], RUN_KEYS),
+        "manifest": read_record(files["manifest"], MANIFEST_KEYS),
+        "checkpoint_sha256": conversion["source_sha256"].get("model.pt"),
+        "row": row,
+        "interval": wilson_interval(int(row["n_correct_test"]), int(row["n_test"])),
+        "arm": only_row(files["arms"], arm=arm) | only_row(files["test_accuracy"], arm=arm),
+    }
+
+
+def main(folder, arm, facts, seed: int, study, start, batch_size, threads, classes=POLARITY, **files):
+    """Write the exported model: config, weights, tokenizer, README.md (the card).
+
+    Args:
+        folder: folder to write.
+        arm: name.
+        facts: dict of the columns of `common.arms.ARM`.
+        seed: of the run.
+        study: name of the study.
+        start: `source`, `folder` and `fetch` of the config section `checkpoint`.
+        batch_size: reviews scored at once.
+        threads: CPU threads.
+        classes: names of the classes in order.
+        **files: paths of the rule's inputs: checkpoints, selected, run, converted, runs, test_accuracy, arms,
+            manifest, reviews, predictions, template.
+
+    Raises:
+        StudyError: a file is missing, broken or of another run, or the exported model predicts something else.
+    """
+    if facts["model"] != CHECKPOINT:
+        raise StudyError(
+            f"arm {arm} starts from the model {facts['model']}: only models that start from the section checkpoint "
+            "are exported; its chosen weights lie in results/<study>/finetuning/<arm>/seed<seed>/selected"
+        )
+    transformers_logging.set_verbosity_warning()
+    set_threads(threads)
+    framework, init = facts["framework"], facts["init"]
+    known = read_facts(files, arm, seed)
+    texts, predictions = read_lines(files["reviews"]), read_tsv(files["predictions"])
+    check_counts(known["row"], known["selected"], predictions, files)
+    model = load_classifier(framework, files["checkpoints"], known["selected"]["epoch"], files["converted"], classes)
+    record_dropout(model.config, known["run"]["protocol"], files["run"])
+    positions = model.config.max_position_embeddings - 2
+    with atomic_path(folder) as temporary:
+        model.save_pretrained(temporary)
+        grant(os.path.join(temporary, "model.safetensors"))
+        add_tokenizer(files["converted"], temporary, positions)
+        own = known["manifest"]["source"] == "table"
+        proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if own else EXAMPLE)
+        card = render_card(
+            files["template"],
+            {"percent": percent, "plain": plain},
+            "run the study's aggregation again",
+            name=os.path.basename(folder),
+            study=study,
+            start=start,
+            framework=framework,
+            init=init,
+            seed=seed,
+            labels=dict(enumerate(classes)),
+            own=own,
+            noun=noun_of(known["manifest"]),
+            config=model.config,
+            n_parameters=sum(parameter.numel() for parameter in model.parameters()),
+            longest=positions,
+            proof=proof,
+            **known,
+        )
+        write_text(os.path.join(temporary, "README.md"), card)
+    print(f"{proof['n_equal']} of {proof['n']} predictions equal, largest difference {proof['max_difference']:.2g}")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

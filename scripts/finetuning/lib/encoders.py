@@ -1,0 +1,191 @@
+"""Any Hugging Face encoder for sequence classification: what it is, its tokenizer, a classifier that starts from it."""
+
+import os
+
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, set_seed
+from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+
+from common.errors import StudyError
+from training.weights import prove_weights
+
+# Names that configurations have for one thing, by what `finetuning.training.dropout` means.
+STATES = ("hidden_dropout_prob", "dropout", "embedding_dropout", "mlp_dropout", "hidden_dropout")
+ATTENTION = ("attention_probs_dropout_prob", "attention_dropout")
+HEADS = ("classifier_dropout", "seq_classif_dropout", "cls_dropout")
+POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length")
+# Configurations whose table of positions has rows before the first (after the padding's number).
+OFFSET = ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "xmod", "mpnet", "longformer", "data2vec-text")
+GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
+# A tokenizer that knows no limit says 1e30.
+NO_LIMIT = 10**9
+
+
+def check_config(folder, name):
+    """Return the configuration of a model's folder.
+
+    Args:
+        folder: of the model.
+        name: of the model, for messages.
+
+    Raises:
+        StudyError: no configuration, code of its own, a model that generates text, or one without a classifier.
+    """
+    place = f"finetuning.models.{name}: {folder}"
+    if not os.path.isfile(os.path.join(folder, "config.json")):
+        raise StudyError(f"{place} has no config.json; name a folder that `save_pretrained` wrote")
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise StudyError(
+            f"{place}: config.json names no model that Transformers knows ({str(error).splitlines()[0]}); models with "
+            "code of their own are not run"
+        ) from error
+    generates = [kind for kind in config.architectures or [] if kind.endswith(GENERATION)]
+    if generates or config.is_encoder_decoder or getattr(config, "is_decoder", False):
+        kind = (generates or [config.model_type])[0]
+        raise StudyError(f"{place} generates text ({kind}); name an encoder, such as BERT, RoBERTa or DeBERTa")
+    if config.model_type not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES:
+        raise StudyError(
+            f"{place}: Transformers has no sequence classifier for {config.model_type}; name another model"
+        )
+    return config
+
+
+def load_tokenizer(folder, name=None):
+    """Return the tokenizer of a model's folder.
+
+    Raises:
+        StudyError: it has none.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if len(tokenizer) > len(tokenizer.all_special_ids) and tokenizer("a b")["input_ids"]:
+            return tokenizer
+        reason = "it has special tokens only"
+    except Exception as error:  # noqa: BLE001 - each tokenizer fails in a way of its own
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    place = f"finetuning.models.{name}: {folder}" if name else folder
+    raise StudyError(
+        f"{place} has no tokenizer that can be read ({reason[:200]}); copy the model's tokenizer files "
+        "(tokenizer.json, or vocab.txt, or sentencepiece.bpe.model …) into it, or list them among hub.files"
+    )
+
+
+def longest_input(config, tokenizer):
+    """Return the most tokens of an input, special ones among them: by the table of positions, or the tokenizer if less.
+
+    Raises:
+        StudyError: neither says.
+    """
+    table = next((getattr(config, key) for key in POSITIONS if isinstance(getattr(config, key, None), int)), None)
+    if table is not None and config.model_type in OFFSET:
+        table -= config.pad_token_id + 1
+    limit = tokenizer.model_max_length if tokenizer.model_max_length < NO_LIMIT else None
+    found = [number for number in (table, limit) if number and number > 0]
+    if not found:
+        raise StudyError(
+            f"neither the configuration of {config.model_type} nor its tokenizer says how long an input is"
+        )
+    return min(found)
+
+
+def with_dropout(config, settings):
+    """Return the configuration with the arm's dropout under the names that it has for it."""
+    for names, share in ((STATES, "dropout"), (ATTENTION, "dropout"), (HEADS, "classifier_dropout")):
+        for name in names:
+            if hasattr(config, name):
+                setattr(config, name, settings[share])
+    return config
+
+
+def named_classes(classes):
+    """Return the fields of a configuration that count and name its classes; None: two without names."""
+    if classes is None:
+        return {"num_labels": 2}
+    return {"id2label": dict(enumerate(classes)), "label2id": {name: k for k, name in enumerate(classes)}}
+
+
+def build_encoder(folder, init, seed, settings, classes=None):
+    """Return a classifier with a new head, and the names of its fresh tensors.
+
+    Args:
+        folder: what `finetuning.take_model` wrote.
+        init: "pretrained", or "random": all weights are drawn by the model's own rule.
+        seed: of the new weights.
+        settings: `dropout`, `classifier_dropout`.
+        classes: names of the classes in order; None: two without names.
+
+    Raises:
+        StudyError: a tensor of the encoder would stay random, or has another shape.
+    """
+    config = AutoConfig.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, **named_classes(classes)
+    )
+    config = with_dropout(config, settings)
+    set_seed(seed)
+    if init == "random":
+        model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).float()
+        return model, sorted(name for name, _ in model.named_parameters() if not name.startswith(encoder_prefix(model)))
+    model, info = AutoModelForSequenceClassification.from_pretrained(
+        folder,
+        config=config,
+        local_files_only=True,
+        trust_remote_code=False,
+        dtype=torch.float32,
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+    )
+    fresh = {name for name, _ in model.named_parameters()} & set(info["missing_keys"])
+    fresh |= {str(entry[0]) for entry in info["mismatched_keys"]}
+    wrong = [n for n in sorted(fresh) if n.startswith(encoder_prefix(model)) and ".pooler." not in n]
+    if wrong:
+        raise StudyError(f"{folder} has no tensor {wrong[0]} that fits: {len(wrong)} of the encoder would stay random")
+    return model, sorted(fresh)
+
+
+def head_prefixes(model):
+    """Return the beginnings of the names of all that is not the encoder: the classification head."""
+    others = (name for name, _ in model.named_parameters() if not name.startswith(encoder_prefix(model)))
+    return tuple(dict.fromkeys(f"{name.split('.')[0]}." for name in others))
+
+
+def encoder_prefix(model):
+    """Return the prefix of the names of a classifier's encoder."""
+    return f"{model.base_model_prefix}."
+
+
+def prove_encoder(model, fresh, reference, init):
+    """Compare the tensors in memory with the model's file before the first update: see `training.weights`.
+
+    Args:
+        model: the classifier.
+        fresh: names of tensors that the file has not.
+        reference: {name: tensor} of the file; a bare encoder's names lack the classifier's prefix.
+        init: "pretrained" or "random".
+
+    Returns:
+        dict: see `training.weights.prove_weights`; `head` names the fresh tensors.
+
+    Raises:
+        StudyError: a tensor of the file was not loaded.
+    """
+    memory, prefix = dict(model.named_parameters()), encoder_prefix(model)
+    named = {name if name in memory else f"{prefix}{name}": tensor for name, tensor in reference.items()}
+    # A classifier's file has a head of its own, which the arm draws anew only where it does not fit.
+    return prove_weights(memory, named, init, head=tuple(fresh) or ("no head",))
+
+
+def load_classifier(folder):
+    """Return a saved classifier, whole, in float32.
+
+    Raises:
+        StudyError: a tensor is missing or has no place.
+    """
+    model, info = AutoModelForSequenceClassification.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32, output_loading_info=True
+    )
+    wrong = sorted(info["missing_keys"]) + sorted(info["unexpected_keys"])
+    if wrong:
+        raise StudyError(f"{folder}: tensor {wrong[0]} is missing or has no place: fine-tune again")
+    return model

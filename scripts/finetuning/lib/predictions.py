@@ -1,0 +1,55 @@
+"""What a run's classifiers say of the test reviews: predictions of the chosen epoch, accuracy of every kept one."""
+
+import torch
+
+from common.errors import StudyError
+from common.files import read_tsv, write_tsv
+from finetuning.lib.runs import COLUMNS as HISTORY
+from finetuning.lib.scoring import summarize
+
+COLUMNS = ("id", "label", "prediction", "probability")
+
+
+def columns_of(n_classes):
+    """Return the columns of a predictions file; of more than two classes each has a probability."""
+    if n_classes == 2:
+        return COLUMNS
+    return (*COLUMNS[:3], *(f"probability_{k}" for k in range(n_classes)))
+
+
+def write_predictions(path, logits, labels):
+    """Write what a classifier says of each review.
+
+    Args:
+        path: TSV: `id` (line of the test file, from 0), `label`, `prediction`, and of two classes `probability` (of
+            class 1), of more `probability_0`, `probability_1`, ….
+        logits: float32 (n, classes).
+        labels: n labels, numbers from 0.
+    """
+    columns = columns_of(logits.shape[1])
+    probabilities = torch.softmax(logits.float(), dim=1)
+    shown = (probabilities[:, 1:] if logits.shape[1] == 2 else probabilities).tolist()
+    predictions = logits.argmax(dim=1).tolist()
+    rows = zip(range(len(predictions)), map(int, labels), predictions, shown, strict=True)
+    write_tsv(path, (dict(zip(columns, (*row, *of), strict=True)) for *row, of in rows), columns)
+
+
+def write_test_curve(path, history, score_epoch):
+    """Write the accuracy on test after every epoch: for figures only, made after training.
+
+    Args:
+        path: TSV: the columns of `history.tsv`; split is test, metric accuracy (fraction).
+        history: the run's `history.tsv`: which epochs there are.
+        score_epoch: function of an epoch (1-based) that returns logits float32 (n, classes) and n labels.
+
+    Raises:
+        StudyError: the history is empty.
+    """
+    epochs = sorted({(int(row["epoch"]), int(row["update"])) for row in read_tsv(history)})
+    if not epochs:
+        raise StudyError(f"{history} is empty: train the run again")
+    rows = []
+    for epoch, update in epochs:
+        accuracy = summarize(*score_epoch(epoch))["accuracy"]
+        rows.append({"epoch": epoch, "update": update, "split": "test", "metric": "accuracy", "value": accuracy})
+    write_tsv(path, rows, HISTORY)

@@ -1,0 +1,51 @@
+"""Measure how long the texts are in tokens of another's model, and how many it cuts."""
+
+import os
+
+from common.entry import run
+from common.files import read_json, read_lines, write_json
+from data.lib.lengths import describe_lengths
+from data.lib.reviews import pairs_of
+from finetuning.lib.encoders import load_tokenizer
+
+
+def measure(tokenizer, texts, limit):
+    """Return the texts' lengths in tokens, special ones left out: see `data.lib.lengths.describe_lengths`.
+
+    Args:
+        tokenizer: Hugging Face tokenizer.
+        texts: list of str, not empty, or of pairs (see `data.lib.reviews.pairs_of`).
+        limit: tokens of a text that the model reads.
+    """
+    first, second = pairs_of(texts)
+    ids = tokenizer(first, second, add_special_tokens=False, verbose=False)["input_ids"]
+    # A tokenizer of bytes knows every text, and may name no such token.
+    n_unknown = sum(number == tokenizer.unk_token_id for text in ids for number in text)
+    return describe_lengths([len(text) for text in ids], n_unknown, limit)
+
+
+def main(reviews, unlabelled, folder, lengths):
+    """Write the lengths of all splits.
+
+    Args:
+        reviews: text files of train, valid and test, one text a line.
+        unlabelled: texts without labels (may be empty).
+        folder: what `finetuning.take_model` wrote; it has the model's name.
+        lengths: JSON to write: model, limit (tokens of a text that it reads, special ones left out), splits ({split:
+            see `measure`}, empty ones left out).
+
+    Raises:
+        StudyError: the model has no tokenizer.
+    """
+    tokenizer = load_tokenizer(folder)
+    texts = {os.path.basename(path).partition(".")[0]: read_lines(path) for path in [*reviews, unlabelled]}
+    special = tokenizer.num_special_tokens_to_add(pair=pairs_of(texts["test"])[1] is not None)
+    limit = read_json(os.path.join(folder, "conversion.json"))["max_positions"] - special
+    splits = {split: measure(tokenizer, lines, limit) for split, lines in texts.items() if lines}
+    write_json(lengths, {"model": os.path.basename(os.path.normpath(folder)), "limit": limit, "splits": splits})
+    for split, found in splits.items():
+        print(f"{split}: {found['n']} texts, {found['mean']:.1f} tokens on average, {found['n_truncated']} cut")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

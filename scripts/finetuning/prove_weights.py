@@ -1,0 +1,68 @@
+"""Prove what every run started from: a pretrained one from the checkpoint, a random one from nothing that is in it."""
+
+from pathlib import Path
+
+from common.arms import ARM
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_json, write_tsv
+
+COUNTS = ("n_tensors", "n_equal", "n_new", "n_constant")
+COLUMNS = (*ARM, "seed", *COUNTS)
+
+
+def judge(proof, known, place):
+    """Return a run's counts of tensors, the classification head apart.
+
+    Args:
+        proof: the run's `weights.json`: what `training.weights.prove_weights` found before the first update.
+        known: set of the content hashes of the checkpoint's tensors.
+        place: the file, for messages.
+
+    Returns:
+        dict: n_tensors, n_equal (to a tensor of the checkpoint, under any name), n_constant (all values equal, as in
+        zero biases and unit LayerNorms: alike in every model, so they prove nothing and are not counted as equal),
+        n_new (the rest).
+
+    Raises:
+        StudyError: a pretrained run with a tensor that is not the checkpoint's, or a random one with a tensor that is.
+    """
+    constant = set(proof["constant"])
+    telling = proof["tensors"].keys() - constant
+    equal = {name for name in telling if proof["tensors"][name]["sha256"] in known}
+    new = telling - equal
+    if proof["init"] == "pretrained" and new:
+        raise StudyError(f"{place}: tensor {min(new)} is not the checkpoint's: train the run again")
+    if proof["init"] == "random" and equal:
+        raise StudyError(f"{place}: the random run holds the checkpoint's tensor {min(equal)}: it is not random")
+    counts = (proof["tensors"], equal, new, constant)
+    return dict(zip(COUNTS, map(len, counts), strict=True))
+
+
+def main(proofs, converted, models, arms, table):
+    """Write the table of all runs.
+
+    Args:
+        proofs: paths of the runs' `weights.json`, at finetuning/<arm>/seed<seed>/.
+        converted: folders that the arms start from; `conversion.json` has the hash of every tensor.
+        models: their names, in the same order.
+        arms: {name: the columns of `ARM`}.
+        table: TSV to write: `COLUMNS`.
+
+    Raises:
+        StudyError: see `judge`.
+    """
+    known = {
+        model: set(read_json(Path(folder) / "conversion.json")["tensors"].values())
+        for model, folder in zip(models, converted, strict=True)
+    }
+    rows = []
+    for path in proofs:
+        arm, seed = Path(path).parts[-3:-1]
+        run = dict(zip(ARM, arms[arm], strict=True)) | {"seed": seed.removeprefix("seed")}
+        rows.append(run | judge(read_json(path), known[run["model"]], path))
+    write_tsv(table, rows, COLUMNS)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

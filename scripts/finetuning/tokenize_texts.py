@@ -1,0 +1,56 @@
+"""Turn a split's reviews into token ids with Hugging Face's tokenizer."""
+
+import os
+
+from common.entry import run
+from common.files import read_json
+from data.lib.reviews import POLARITY, pairs_of, read_split
+from finetuning.lib.token_ids import with_segments, write_token_ids
+
+
+def tokenize(tokenizer, texts, max_positions):
+    """Return the ids of texts: <s>, at most max_positions - 2 pieces, </s>; of pairs, the longer text is cut first.
+
+    Args:
+        tokenizer: Hugging Face tokenizer.
+        texts: list of str, or of pairs with `data.lib.reviews.BETWEEN` between their texts.
+        max_positions: most tokens of an input, <s> and </s> among them.
+
+    Returns:
+        list[list[int]]: see `finetuning.lib.token_ids.SEGMENT`.
+    """
+    first, second = pairs_of(texts)
+    if second is None:
+        return tokenizer(first, truncation=True, max_length=max_positions)["input_ids"]
+    encoded = tokenizer(first, second, truncation="longest_first", max_length=max_positions)
+    segments = encoded.get("token_type_ids")
+    return encoded["input_ids"] if segments is None else with_segments(encoded["input_ids"], segments)
+
+
+def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY):
+    """Write the token ids of one split.
+
+    Args:
+        reviews: text file, one review a line.
+        labels: text file, the number of a class a line.
+        tokenizer: folder of Hugging Face's tokenizer.
+        token_ids: `.npz` file to write (see `finetuning.lib.token_ids`).
+        max_positions: most tokens of an input; None: as conversion.json beside the tokenizer says.
+        classes: names of the classes in order.
+
+    Raises:
+        StudyError: see `data.lib.reviews.read_split`.
+    """
+    from transformers import AutoTokenizer
+
+    if max_positions is None:
+        max_positions = read_json(os.path.join(tokenizer, "conversion.json"))["max_positions"]
+    texts, values = read_split(reviews, labels, classes)
+    print(f"tokenizer({reviews!r}, truncation=True, max_length={max_positions})")
+    loaded = AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
+    write_token_ids(token_ids, tokenize(loaded, texts, max_positions), values)
+    print(f"{len(texts)} reviews of {reviews}")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,80 @@
+"""Read the question/answer pairs and keep some of them out of training."""
+
+import hashlib
+import json
+import os
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import sha256, write_json, write_lines
+from qa.lib.pairs import clean_pairs, read_pairs, split_pairs
+
+
+def load(source, files, url, columns):
+    """Return the pairs and what they came from.
+
+    Args:
+        source: "embedded", "url" or "file".
+        files: the file of pairs, for "url" (as retrieved) and "file": a list of none or one.
+        url: the file's address, or None.
+        columns: names of the question's and the answer's in that file.
+
+    Returns:
+        tuple: list of pairs; dict {name or address: sha256}.
+
+    Raises:
+        StudyError: the source is unknown or its file is bad.
+    """
+    if source == "embedded":
+        from qa.lib.embedded_faq import pairs  # only this source needs it
+
+        written = clean_pairs(pairs(), "the embedded pairs")
+        text = json.dumps(written, ensure_ascii=False, sort_keys=True)
+        return written, {"qa/lib/embedded_faq.py: pairs()": hashlib.sha256(text.encode()).hexdigest()}
+    if source not in ("url", "file"):
+        raise StudyError(f"qa.data.source: {source!r} is not one of embedded, url, file")
+    if not files:
+        raise StudyError(f"qa.data.{source}: it must name the file of the pairs, since qa.data.source is {source}")
+    name = url if source == "url" else os.path.basename(files[0])
+    return read_pairs(files[0], *columns), {name: sha256(files[0])}
+
+
+def main(source, pairs, url, train, heldout, manifest, n_heldout, split_seed, columns=("question", "answer")):
+    """Write both sides of the split as JSON Lines, and a manifest.
+
+    Args:
+        source: "embedded", "url" or "file".
+        pairs: the file of pairs, in a list of none or one.
+        url: its address, or None.
+        train: JSON Lines to write: id, question, answer.
+        heldout: likewise.
+        manifest: JSON to write: source, synthetic, split_seed, files, splits, n_duplicates.
+        n_heldout: pairs kept out of training.
+        split_seed: seed of the draw.
+        columns: names of the question's and the answer's in the file.
+
+    Raises:
+        StudyError: bad pairs, or too few.
+    """
+    found, files = load(source, pairs, url, columns)
+    sides = dict(zip(("train", "heldout"), split_pairs(found, n_heldout, split_seed), strict=True))
+    splits = {}
+    for split, path in (("train", train), ("heldout", heldout)):
+        write_lines(path, [json.dumps(pair, ensure_ascii=False) for pair in sides[split]])
+        splits[split] = {"n": len(sides[split]), "sha256": sha256(path)}
+    write_json(
+        manifest,
+        {
+            "source": source,
+            "synthetic": source == "embedded",
+            "split_seed": split_seed,
+            "files": files,
+            "splits": splits,
+            "n_duplicates": len(found) - sum(map(len, sides.values())),
+        },
+    )
+    print(f"{splits['train']['n']} pairs to train on, {splits['heldout']['n']} kept out")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,63 @@
+"""Draw the rank sweep: loss, trainable share, time and memory against LoRA's rank."""
+
+from analysis.lib.looks import PALETTE
+from common.entry import run
+from common.figures import mark_synthetic, save, set_style
+from common.files import read_json
+from common.frames import read_frame
+
+# Panels: label of the axis, columns with their labels, what a value is multiplied by.
+PANELS = (
+    ("loss (nats per answer token)", {"heldout_loss": "held out", "train_loss": "trained on, last epoch"}, 1),
+    ("trainable parameters (%)", {"trainable_share": None}, 100),
+    ("time of all updates (s)", {"update_seconds": None}, 1),
+    ("memory of training (MB)", {"training_bytes": None}, 1e-6),
+)
+STYLES = (("-", "o"), ("--", "s"))
+
+
+def draw(frame):
+    """Return the figure: every seed a point, lines through the means.
+
+    Args:
+        frame: qa/rank_sweep.tsv as numbers.
+    """
+    from matplotlib import pyplot
+
+    set_style()
+    figure, grid = pyplot.subplots(2, 2, figsize=(7.2, 5.2), layout="constrained", sharex=True)
+    ranks = sorted(frame["rank"].unique())
+    for axes, (label, columns, scale) in zip(grid.flat, PANELS, strict=True):
+        for (column, name), (line, marker), colour in zip(columns.items(), STYLES, PALETTE, strict=False):
+            means = frame.groupby("rank")[column].mean() * scale
+            axes.plot(ranks, means[ranks], linestyle=line, color=colour, linewidth=1.6)
+            axes.plot(frame["rank"], frame[column] * scale, marker, color=colour, markersize=5, label=name)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ranks, [str(rank) for rank in ranks])
+        axes.minorticks_off()
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        if len(columns) > 1:
+            axes.legend()
+    for axes in grid[1]:
+        axes.set_xlabel("rank r (doubling scale)")
+    return figure
+
+
+def main(table, manifest, svg, png):
+    """Write the figure as SVG and PNG.
+
+    Args:
+        table: qa/rank_sweep.tsv.
+        manifest: qa/data/manifest.json.
+        svg: figure to write.
+        png: figure to write.
+    """
+    frame = read_frame(table).astype(float)
+    figure = draw(frame.astype({"rank": int}))
+    mark_synthetic(figure.axes[1], read_json(manifest))
+    save(figure, svg, png, "Loss, trainable share, time and memory by LoRA rank")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,88 @@
+"""Compute every number of the report again from the file that its record names, and list them all."""
+
+import os
+import re
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import reading, study_path
+from report.lib import pictures
+from report.lib.reading import Reader
+from report.lib.recompute import Sources, Unsound, check, sources_of
+from study.tables import write_table
+
+PRINTED = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
+
+
+def faults(page, sources):
+    """Return what is wrong with the numbers of a page, in words.
+
+    Args:
+        page: `Reader`.
+        sources: `Sources`.
+    """
+    found = [f"{text!r} ({where}) has a number without a record" for where, text in page.bare]
+    found += pictures.faults(page.pictures, sources)
+    if page.titles.get("title", "").replace(" (synthetic data)", "") != page.titles.get("h1"):
+        found.append(f"the title {page.titles.get('title')!r} is not the heading {page.titles.get('h1')!r}")
+    before = None
+    for one in page.numbers:
+        try:
+            check(one.text, one.record, sources)
+        except Unsound as error:
+            found.append(f"{one.text[:60]!r} ({one.where}) is not what its record {one.record[:120]} says: {error}")
+        if one.count is not None:
+            if before is not None and one.count != str(before + 1):
+                found.append(
+                    f"{one.text[:60]!r} ({one.where}) is record {one.count} of the page, in place {before + 1}"
+                )
+            before = int(one.count) if one.count.isdecimal() else -1
+    return found
+
+
+def listed(one):
+    """Yield the rows of the table of numbers for a `Number`: one for each number of a sentence taken from a file."""
+    cells, formula = sources_of(one.record)
+    text = " ".join(one.text.replace("\u202f", "").split())
+    found = PRINTED.findall(text)
+    parts = zip(*cells, strict=True) if cells else ("", "", "")
+    source = dict(zip(("file", "row", "column"), ("; ".join(dict.fromkeys(part)) for part in parts), strict=True))
+    for printed in found if len(found) > 1 and not formula and len(text) > 40 else [text]:
+        yield {"number": printed, "where": one.where, "formula": formula} | source
+
+
+def main(report, numbers, settings, commit="", **inputs):
+    """Check the page and write what it rests on.
+
+    Args:
+        report: `report.html`.
+        numbers: TSV to write; what has several sources has them all, with `; ` between.
+        settings: the study's config, which the page may quote.
+        commit: the source's commit, or an empty string.
+        **inputs: {name: path or list of paths} of the files that the page rests on.
+
+    Raises:
+        StudyError: a number that differs from its source, or has none and is no stated constant; names it and its
+            place.
+    """
+    with reading(report), open(report, encoding="utf-8", newline="") as handle:
+        page = Reader(handle.read())
+    folder = os.path.dirname(os.path.abspath(report))
+    paths = [path for given in inputs.values() for path in ([given] if isinstance(given, str) else given)]
+    sources = Sources(map(str, paths), folder, settings, commit)
+    wrong = faults(page, sources)
+    if wrong:
+        raise StudyError(f"{report}: {len(wrong)} numbers are not borne out: {'; '.join(wrong[:5])}")
+    links = {link: study_path(path) for link, path in sources.paths.items()}
+    rows = [
+        row | {"file": "; ".join(links.get(name, name) for name in row["file"].split("; "))}
+        for one in page.numbers
+        for row in listed(one)
+    ]
+    write_table(numbers, "report_numbers.tsv", rows)
+    marks = sum(len(group["marks"]) for group in page.pictures.groups)
+    print(f"{len(page.numbers)} numbers and {marks} marks of the page agree with their sources")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,36 @@
+"""Numbers of the page's own words, which no file holds: each with the reason why it may stand there.
+
+A phrase counts only as a whole, and only as written: `check_report` refuses any other number without a record.
+"""
+
+CONSTANTS = {
+    "SHA-256": "the name of a hash",
+    "first 16 digits": "how much of a hash the page shows",
+    "ddof 1": "the divisor n - 1, as the column sd_ddof1 says",
+    "n - 1": "the divisor of ddof 1",
+    "which is 0": "how test reviews are numbered",
+    **dict.fromkeys(("Macro-F1", "macro-F1", "F1"), "the name of a measure: precision and recall in one"),
+    "mean F1": "the name of a measure, ROUGE-L's",
+    "0 to 1": "the range of ROUGE-L",
+    "0 to 100": "the range of chrF",
+    "3d × d": "the shape of BLOOM's fused matrix: queries, keys and values",
+    "3d × r": "the shape of its B",
+    "4·r·d": "LoRA's parameters on it: r·(d + 3·d)",
+    "6·r·d": "the same on three separate matrices: 3·r·(d + d)",
+    "80\u00a0% chance": "the power for which compute_statistics computes the least effect",
+    "80\u00a0% power": "the power for which compute_statistics computes the least effect",
+    "80 % power": "the power for which compute_statistics computes the least effect",
+    **dict.fromkeys(
+        (
+            "Devlin et al., 2019",
+            "Guo et al., 2017",
+            "Holm, 1979",
+            "Hu et al., 2022",
+            "Liu et al., 2019",
+            "Loshchilov and Hutter, 2019",
+            "Satterthwaite, 1946",
+            "Welch, 1947",
+        ),
+        "the year of a work that the methods cite",
+    ),
+}

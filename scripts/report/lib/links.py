@@ -1,0 +1,13 @@
+"""The page where its files are not beside it."""
+
+import re
+
+
+def unlink_files(html):
+    """Return the page with links to its own parts only; the files' names stay in the text."""
+    return re.sub(r'<a href="(?!#)', '<a data-file="', html)
+
+
+def standing_alone(html):
+    """Return the page as the only file of a place, such as Snakemake's report: what is but a link is left out."""
+    return unlink_files(re.sub(r'<span class="other">.*?</span>', "", html, flags=re.DOTALL))

@@ -1,0 +1,272 @@
+"""The first screen: one finding for each question that the study asks, the arms with every seed, the pairs."""
+
+from common.arms import ARM, percent
+from report.lib import charts
+from report.lib.arms import anchor_of, coloured
+from report.lib.formats import run_name
+from report.lib.inputs import located
+from report.lib.records import derive
+
+# What the file's claims are called on the page, of the arm named first; CSS classes of the same.
+WORDS = {"one_seed": "one seed only", "none": "not shown"}
+# Pairs of a question that are told in sentences.
+TOLD = 4
+# A question's answer by what its pairs, or arms, show; mixed ones have words of their own.
+SHORT = {
+    "difference": "Yes",
+    "if_normal": "Yes, assuming normality",
+    "none": "Not shown",
+    "one_seed": "Cannot be decided",
+}
+
+
+def arms_with_intervals(study):
+    """Return test_accuracy.tsv with the intervals of figures/arms.tsv beside it."""
+    intervals = study.frame("arms_data").drop(columns=["n_seeds", "mean"])
+    return study.frame("test_accuracy").merge(intervals, on=ARM)
+
+
+def missing_runs(study):
+    """Return the names of configured runs that runs.tsv does not hold."""
+    there = set(study.frame("runs")[["arm", "seed"]].itertuples(index=False, name=None))
+    finetuning = located(study.settings.get("finetuning") or {}, "config", "finetuning")
+    return [
+        run_name(arm, seed)
+        for arm in finetuning.get("arms", {})
+        for seed in finetuning.get("seeds", [])
+        if (arm, seed) not in there
+    ]
+
+
+def disagreements(study):
+    """Return the rows of the parameter ledger, the one table that says `agrees`, that do not agree."""
+    rows = study.table("parameter_ledger").rows if study.has("parameter_ledger") else []
+    return [row for row in rows if row["agrees"] == "false"]
+
+
+def side(pair, letter):
+    """Return one arm of a pair as a row of its own."""
+    return {name: pair[f"{name}_{letter}"] for name in ARM if f"{name}_{letter}" in pair}
+
+
+def towards_the_better(pair):
+    """Return a pair of pairs.tsv as the arm ahead, the other, and the difference and its interval in favour of it."""
+    ahead, other = ("a", "b") if not pair["difference"].startswith("-") else ("b", "a")
+    kept = ("n_test", "claim", "minimum_detectable", "seeds_needed", "seeds_p_floor", "welch_p_holm")
+    low, high, gap = pair["low"], pair["high"], pair["difference"]
+    if ahead == "b":
+        low, high, gap = derive("difference", "0", high), derive("difference", "0", low), derive("difference", "0", gap)
+    told = {"better": side(pair, ahead), "other": side(pair, other), "gap": gap, "low": low, "high": high}
+    told |= {"n_better": pair[f"n_seeds_{ahead}"], "n_other": pair[f"n_seeds_{other}"], "equal": float(gap) == 0}
+    return told | {name: pair[name] for name in kept} | {"class": shade(pair["claim"])}
+
+
+def shade(claim):
+    """Return the CSS class of a claim: is it shown, shown on a condition, or not."""
+    return {"difference": "shown", "if_normal": "partly"}.get(claim, "open")
+
+
+def pairs_asked(pairs, arms):
+    """Return {question: pairs of pairs.tsv that answer it}: arms that differ in one thing and nothing else.
+
+    Args:
+        pairs: rows of pairs.tsv.
+        arms: `finetuning.arms`, with what each arm sets for itself.
+    """
+    found = {"pretraining": [], "frameworks": [], "models": [], "settings": []}
+    # `match` is a demand on the settings, and none itself.
+    named = {"framework", "init", "model", "match"}
+    for pair in pairs:
+        a, b = side(pair, "a"), side(pair, "b")
+        own = [{k: v for k, v in (arms.get(arm["arm"]) or {}).items() if k not in named} for arm in (a, b)]
+        differ = {
+            "pretraining": a["init"] != b["init"],
+            "frameworks": a["framework"] != b["framework"],
+            "models": a.get("model") != b.get("model"),
+            "settings": own[0] != own[1],
+        }
+        if sum(differ.values()) == 1:
+            found[next(name for name in differ if differ[name])].append(pair)
+    return {name: those for name, those in found.items() if those}
+
+
+def in_short(name, told):
+    """Return (answer, CSS class) of a question from what its pairs show."""
+    claims = {pair["claim"] for pair in told}
+    if len(claims) > 1:
+        return "It depends", "partly"
+    (claim,) = claims
+    if name == "pretraining" and claim in ("difference", "if_normal"):
+        helped = {pair["better"]["init"] == "pretrained" for pair in told}
+        if helped == {False}:
+            return SHORT[claim].replace("Yes", "No, it harms"), shade(claim)
+        if len(helped) > 1:
+            return "It depends", "partly"
+    return SHORT[claim], shade(claim)
+
+
+def findings(pairs, arms):
+    """Return the questions on pairs of arms: name, short answer, its class, and the pairs as they are told."""
+    told = []
+    for name, those in pairs_asked(pairs, arms).items():
+        rows = [towards_the_better(pair) for pair in those]
+        short, kind = in_short(name, rows)
+        # The matrix has every pair; sentences are for the widest gaps.
+        widest = sorted(rows, key=lambda row: -float(row["gap"]))[:TOLD]
+        shown = [row for row in rows if row in widest]
+        told.append({"name": name, "short": short, "class": kind, "pairs": shown, "more": len(rows) > len(shown)})
+    return told
+
+
+def against_baseline(study, arms):
+    """Return the best simple model on validation, and the arms above, below and not told apart; None: there is none.
+
+    An arm counts as above (below) where its interval over seeds and reviews lies wholly above (below) the model's.
+    """
+    if not study.has("baselines", "arm_statistics"):
+        return None
+    # The majority class, which the page names anyway, is left out. The best on validation, not on test.
+    simple = study.frame("baselines").query("baseline != 'majority'")
+    best = simple.loc[simple["valid_accuracy"].astype(float).idxmax()].to_dict()
+    parts = {"above": [], "below": [], "undecided": []}
+    low, high = float(best["exact_low"]), float(best["exact_high"])
+    for arm in study.frame("arm_statistics").to_dict("records"):
+        part = "undecided"
+        if arm["low"] and float(arm["low"]) > high:
+            part = "above"
+        elif arm["high"] and float(arm["high"]) < low:
+            part = "below"
+        parts[part].append(arm)
+    full = [name for name, those in parts.items() if those]
+    words = {"above": ("Yes", "shown"), "below": ("No, they fall below", "shown"), "undecided": ("Not shown", "open")}
+    short, kind = words[full[0]] if len(full) == 1 else ("It depends", "partly")
+    return parts | {"model": best, "short": short, "class": kind}
+
+
+def matrix(pairs):
+    """Return the upper triangle of pairs: (arms across, [(arm, [a pair or None for each arm across])])."""
+    arms = {pair[f"arm_{letter}"]: side(pair, letter) for pair in pairs for letter in "ab"}
+    of = {(pair["arm_a"], pair["arm_b"]): pair for pair in pairs}
+    rows = []
+    for key, arm in list(arms.items())[:-1]:
+        found = [of.get((key, other)) for other in list(arms)[1:]]
+        cells = [pair and pair | {"class": shade(pair["claim"]), "word": word(pair)} for pair in found]
+        rows.append((arm, cells))
+    return list(arms.values())[1:], rows
+
+
+def word(pair):
+    """Return a pair's verdict in a word or three, of its first arm."""
+    if pair["claim"] in WORDS:
+        return WORDS[pair["claim"]]
+    ahead = "lower" if pair["difference"].startswith("-") else "higher"
+    return ahead if pair["claim"] == "difference" else f"{ahead}, assuming normality"
+
+
+def strip_chart(study, colours):
+    """Return the chart of all arms: a dot for each seed, which links to its run, the mean and its interval."""
+    runs, arms = study.frame("runs").to_dict("records"), study.table("arms_data").rows
+    values = [run["test_accuracy"] for run in runs]
+    values += [arm[name] for arm in arms for name in ("t_low", "t_high", "majority_share") if arm[name]]
+    x = charts.Scale(*charts.padded(values), 8, charts.WIDTH - 8)
+    parts, top, looks = [], 6.0, coloured(runs, colours)
+    for arm in arms:
+        seeds = [run for run in runs if run["arm"] == arm["arm"]]
+        made, bottom = strip(arm, seeds, x, top, looks[arm["arm"]])
+        parts.append(made)
+        top = bottom + 10
+    share = arms[0]["majority_share"]
+    line = charts.tag("line", class_="majority", x1=x(share), x2=x(share), y1=4.0, y2=top)
+    axis = charts.horizontal_ticks(x, 4, top, unit=100)
+    label = charts.tag("text", "test accuracy (%)", class_="axis", x=charts.WIDTH / 2, y=top + 30.0)
+    return charts.chart(top + 36, "Test accuracy of every seed, by arm", axis, line, *parts, label)
+
+
+def strip(arm, seeds, x, top, look):
+    """Return (an arm's part of the chart, its lower end)."""
+    place, name, colour = look
+    steps = dict(
+        zip((id(run) for run in seeds), charts.spread([x(run["test_accuracy"]) for run in seeds]), strict=True)
+    )
+    room = max(map(abs, steps.values())) * charts.DOT * 2
+    middle = top + 22 + room
+    name, key = charts.unbraced(name), {"arm": arm["arm"]}
+
+    def dot(run):
+        at = x(run["test_accuracy"])
+        own = {"cx": at, "cy": middle + steps[id(run)] * charts.DOT * 2, "r": charts.DOT, "fill": colour}
+        return "circle", own, f"#{anchor_of(run)}"
+
+    def whisker(row):
+        height = middle + room + 11.0
+        own = {"x1": x(row["t_low"]), "x2": x(row["t_high"]), "y1": height, "y2": height, "stroke": colour}
+        return "line", own | {"class": "span"}, None
+
+    def mean(row):
+        own = {"x1": x(row["mean"]), "x2": x(row["mean"]), "y1": middle + room + 5.0, "y2": middle + room + 17.0}
+        return "line", own | {"class": "mean"}, None
+
+    dots = charts.group(
+        dot, seeds, f"{name}, seed {{seed}}: {{test_accuracy|percent}} %", {"cx": "test_accuracy"}, x=x, where=key
+    )
+    several = [arm] if arm["t_low"] else []
+    spans = charts.group(
+        whisker, several, f"{name}: t-interval of the mean {{t_low|percent}} to {{t_high|percent}} %",
+        {"x1": "t_low", "x2": "t_high"}, x=x, where=key,
+    )  # fmt: skip
+    means = charts.group(
+        mean, several, f"{name}: mean of {{n_seeds}} seeds {{mean|percent}} %", {"x1": "mean", "x2": "mean"}, x=x,
+        where=key,
+    )  # fmt: skip
+    label = charts.tag("text", name, class_="name", x=10.0, y=top + 10)
+    return charts.tag("g", charts.joined([label, spans, means, dots]), data_arm=place), middle + room + 18
+
+
+def in_short_facts(study):
+    """Return what else a reader asks first: {leaks, seconds of all training, runs, parameters}; None where unknown."""
+    seconds = [run["train_seconds"] for run in study.frame("runs").to_dict("records")]
+    steps = study.table("derivation").rows if study.has("derivation") else []
+    # What comes after the head is one framework's only.
+    heads = [row["total"] for row in steps if row["part"].startswith("classification head")]
+    return {
+        "leaks": study.count(study.path("audit"), status="leak") if study.has("audit") else None,
+        "seconds": derive("sum", *seconds) if all(seconds) else None,
+        "runs": study.count(study.path("runs")),
+        "parameters": heads[0] if heads else None,
+    }
+
+
+def answer(study):
+    """What the study finds: in words, in one figure and in one table of pairs; never stronger than the files."""
+    arms = arms_with_intervals(study).sort_values("mean", key=lambda column: -column.astype(float), kind="stable")
+    # Means that print alike are not told apart.
+    first = arms["mean"].map(percent) == percent(arms["mean"].iloc[0])
+    pairs = study.table("pairs").rows if study.has("pairs") else None
+    level = study.json("method")["level"] if study.has("method") else arms["level"].iloc[0]
+    runner_up = None
+    if pairs and first.sum() == 1 and len(arms) > 1:
+        named = set(arms["arm"].iloc[:2])
+        found = [pair for pair in pairs if {pair["arm_a"], pair["arm_b"]} == named]
+        runner_up = towards_the_better(found[0]) if found else None
+    told = [towards_the_better(pair) for pair in pairs or []]
+    colours = (study.settings.get("report") or {}).get("colours")
+    return {
+        "arms": arms.to_dict("records"),
+        "first": arms[first].sort_index().to_dict("records"),
+        "pairs": pairs,
+        "pairs_href": study.href("pairs") if pairs else None,
+        "runner_up": runner_up,
+        "level": level,
+        "findings": findings(pairs or [], (study.settings.get("finetuning") or {}).get("arms") or {}),
+        "undecided": [pair for pair in told if pair["claim"] in ("none", "one_seed")],
+        "matrix": matrix(pairs) if pairs else None,
+        "n_test": sorted(study.frame("runs")["n_test"].unique(), key=int),
+        "missing": missing_runs(study),
+        "disagreeing": disagreements(study),
+        "baseline": against_baseline(study, arms),
+        "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
+        "in_short": in_short_facts(study),
+        "chart_of_arms": strip_chart(study, colours),
+        "drawing": study.drawing(study.path("arms_figure")),
+        "values": study.table("arms_data"),
+    }

@@ -1,0 +1,32 @@
+"""The section that compares the two frameworks in use."""
+
+from report.lib.formats import FILTERS
+from report.lib.inputs import Table
+
+
+def frameworks(study):
+    """What using each framework took, what differs by default, and what it changed."""
+    names = ("framework_steps", "framework_summary", "framework_defaults", "pairs")
+    if not study.has(*names):
+        return None
+    steps = study.table("framework_steps")
+    pairs = [
+        row
+        for row in study.table("pairs").rows
+        if row["framework_a"] != row["framework_b"] and row["init_a"] == row["init_b"]
+    ]
+    files = [
+        {"framework": row["framework"], "rule": row["rule"], "file": FILTERS["word"](row["files"], place)}
+        for row in steps.rows
+        for place in range(len(row["files"].split()))
+    ]
+    return {
+        "steps": steps,
+        "commands": Table([row for row in steps.rows if row["command"]], steps.href),
+        "files": Table(files, steps.href),
+        "summary": study.table("framework_summary"),
+        "defaults": study.table("framework_defaults"),
+        "n_defaults": study.count(study.path("framework_defaults")),
+        "pairs": pairs,
+        "mode": (study.settings.get("finetuning") or {}).get("protocol", ""),
+    }

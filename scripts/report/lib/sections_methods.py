@@ -1,0 +1,45 @@
+"""The sections that explain: methods as a text to quote, and the glossary."""
+
+from common.arms import ARM
+from report.lib.glossary import ANSWERING, glossary_of
+from report.lib.inputs import located
+from report.lib.records import Value
+
+# What chose the epochs, in words, where it is not the accuracy.
+SELECTED_BY = {"macro_f1": "highest macro-F1", "loss": "lowest loss"}
+
+
+# What an arm may set for itself.
+OWN = {"training", "protocol", "freeze", "lora"}
+
+
+def methods(study):
+    """What was done, as a text with this study's numbers."""
+    runs, settings = study.frame("runs"), study.settings.get("finetuning") or {}
+    method = study.json("method") if study.has("method") else None
+    training = located(settings.get("training") or {}, "config", "finetuning.training")
+    needed = ("epochs", "batch_size", "lr", "weight_decay", "warmup_ratio")
+    first = runs.drop_duplicates(ARM).to_dict("records")
+    arms = settings.get("arms") or {}
+    own = [row for row in first if OWN & (arms.get(row["arm"]) or {}).keys()]
+    return {
+        "arms": first,
+        "run": first[0],
+        "n_seeds": study.frame("test_accuracy")["n_seeds"].iloc[0],
+        "training": training if all(name in training for name in needed) else None,
+        "mode": settings.get("protocol", ""),
+        "own": own,
+        "several_frameworks": len({row["framework"] for row in first}) > 1,
+        "select_by": SELECTED_BY.get(settings.get("select_by")),
+        "method": method,
+        "answers": study.has("qa_summary"),
+        "details": {name.replace("_", " "): text for name, text in (method or {}).items() if isinstance(text, Value)},
+    }
+
+
+def glossary(study):
+    """The page's terms."""
+    answers = study.has("qa_summary")
+    return {
+        "terms": {term: words for term, words in glossary_of(study.noun).items() if answers or term not in ANSWERING}
+    }

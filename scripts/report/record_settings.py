@@ -1,0 +1,19 @@
+"""Record the settings that a study was run with, for `make regenerate`, which runs nothing, to compare with."""
+
+from common.entry import run
+from common.files import write_json
+from common.machine import result_settings
+
+
+def main(settings, record):
+    """Write the settings that decide results. The rule waits for the records of all runs: these were made with them.
+
+    Args:
+        settings: the resolved config.
+        record: JSON file to write.
+    """
+    write_json(record, result_settings(settings))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,215 @@
+"""A study's settings as the Snakefile has them: the defaults, the study's own, checked, with its pinned files."""
+
+import json
+import os
+from collections import Counter
+
+import yaml
+
+from common.errors import StudyError
+from common.files import read_json, reading
+from common.machine import result_settings
+from study.addresses import expand_addresses
+from study.download import read_checksums
+from study.settings import validate_study
+
+
+def check_study(config, root):
+    """Check a study's settings and expand the addresses of its corpus in place.
+
+    Args:
+        config: all settings, the defaults among them.
+        root: folder of the workflow.
+
+    Returns:
+        dict: its pinned files (`study.download.read_checksums`).
+
+    Raises:
+        StudyError: settings that the workflow refuses.
+    """
+    validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
+    for i, file in enumerate(config["claims"], start=1):
+        if not os.path.isfile(os.path.join(root, file)):
+            raise StudyError(
+                f"configuration: claims, entry {i}: there is no file {os.path.join(root, file)}; name a file like "
+                "claims/open.yaml, or leave claims empty: []"
+            )
+    pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
+    for key, part in (
+        ("checkpoint.corpus.files", config["checkpoint"]["corpus"]),
+        ("qa.base.embedded.files", config["qa"]["base"]["embedded"]),
+    ):
+        part["files"] = expand_addresses(part["files"], pins, key)
+    for i, entry in enumerate(config["checkpoint"]["corpus"]["tables"], start=1):
+        entry["urls"] = expand_addresses(entry["urls"], pins, f"checkpoint.corpus.tables, entry {i}, urls")
+    return pins
+
+
+def check_file(path):
+    """Refuse a settings file that Snakemake would read otherwise than its author means, or not at all.
+
+    YAML silently keeps the last of a key that occurs twice.
+
+    Raises:
+        StudyError: text that is not UTF-8, no YAML, a key that occurs twice, an anchor that contains itself.
+    """
+    with reading(path), open(path, "rb") as handle:
+        content = handle.read()
+    try:
+        text = content.decode("utf-8-sig")
+        # JSON may be indented with tabs, which YAML refuses.
+        root = None if _is_json(text, path) else yaml.compose(text, yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise StudyError(f"{path}, line {line}: this is not UTF-8 text; save the file as UTF-8") from error
+    except RecursionError as error:
+        raise StudyError(f"{path}: the settings are nested too deeply to be read") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise StudyError(f"{path}, line {line}: this is not YAML: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise StudyError(f"{path}: this is not YAML: {' '.join(str(error).split())}") from error
+    if root is not None:
+        _check_node(root, path, (), {})
+
+
+def _is_json(text, path):
+    """Tell whether Snakemake will read this text as JSON; refuse a key that occurs twice."""
+
+    def unique(pairs):
+        twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+        if twice:
+            raise StudyError(f"{path}: the key {twice[0]} occurs twice in its block; keep one of them")
+
+    try:
+        json.loads(text, object_pairs_hook=unique)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_node(node, path, keys, seen):
+    """Check a part of a settings file: `keys` lead to it; `seen` holds {id: whether it is still being checked}."""
+    line = node.start_mark.line + 1
+    if seen.get(id(node)):
+        raise StudyError(f"{path}, line {line}: the block {'.'.join(keys)} contains itself")
+    if id(node) in seen:
+        return
+    seen[id(node)] = True
+    if isinstance(node, yaml.MappingNode):
+        lines = {}
+        for key, value in node.value:
+            name, here = str(key.value), key.start_mark.line + 1
+            if name in lines:
+                place = ".".join((*keys, name))
+                raise StudyError(f"{path}, lines {lines[name]} and {here} both give {place}; keep one of them")
+            lines[name] = here
+            _check_node(value, path, (*keys, name), seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _check_node(value, path, keys, seen)
+    seen[id(node)] = False
+
+
+def read_settings(path):
+    """Return a YAML file's settings, as Snakemake reads them.
+
+    Raises:
+        StudyError: no YAML of settings (see `check_file`).
+    """
+    from snakemake.common.configfile import load_configfile
+    from snakemake.exceptions import WorkflowError
+
+    check_file(path)
+    try:
+        with reading(path):
+            return load_configfile(path)
+    except WorkflowError as error:
+        raise StudyError(f"{path}: {error}") from error
+
+
+def with_defaults(config, root):
+    """Return a study's settings over the defaults of config.yaml, as Snakemake merges them; its arms replace those.
+
+    A table of texts is used whole unless the study says otherwise.
+
+    Args:
+        config: the study's own settings; not changed.
+        root: folder of the workflow, with config.yaml.
+    """
+    from snakemake.utils import update_config
+
+    merged = read_settings(os.path.join(root, "config.yaml"))
+    data = config.get("data")
+    if isinstance(data, dict) and data.get("source") == "table":
+        # The default sizes are those of the generated reviews.
+        merged["data"] |= {"n_train": None, "n_valid": None}
+    update_config(merged, config)
+    own = config.get("finetuning")
+    if isinstance(own, dict) and own.get("arms") is not None:
+        merged["finetuning"]["arms"] = own["arms"]
+    return merged
+
+
+def load_study(root, *files, **changes):
+    """Read a study outside Snakemake, as Snakemake reads it.
+
+    Args:
+        root: folder of the workflow, with config.yaml.
+        files: the study's own files, each over those before it; none: the embedded study.
+        changes: settings over all of those, such as `mirror`.
+
+    Returns:
+        tuple[dict, dict]: the settings, and what `check_study` returns.
+
+    Raises:
+        StudyError: no YAML of settings, or settings that the workflow refuses.
+    """
+    from snakemake.utils import update_config
+
+    config = {}
+    for path in files:
+        update_config(config, read_settings(path))
+    update_config(config, changes)
+    config = with_defaults(config, root)
+    return config, check_study(config, root)
+
+
+def check_recorded(config, record, reruns):
+    """Compare a study's settings with those that its results were made with.
+
+    Args:
+        config: the study's settings.
+        record: path of what the rule record_settings wrote.
+        reruns: whether what depends on a changed setting is rerun.
+
+    Returns:
+        str: a notice of what will be rerun, or '' if nothing differs.
+
+    Raises:
+        StudyError: a setting differs and nothing is rerun, so that results would be shown beside settings that they
+            were not made with.
+    """
+    recorded, current = (_flat(settings) for settings in (read_json(record), result_settings(config)))
+    differing = [key for key in {**current, **recorded} if recorded.get(key) != current.get(key)]
+    if not differing:
+        return ""
+    key = differing[0]
+    was = f"{key}: the results were made with {recorded.get(key)!r}, and the settings now say {current.get(key)!r}"
+    if not reruns:
+        raise StudyError(f"{was}. Set it back, or run the study with the new setting (this command trains nothing)")
+    others = (
+        f" {len(differing) - 1} more setting{'s differ' if len(differing) > 2 else ' differs'}."
+        if differing[1:]
+        else ""
+    )
+    return f"{was}.{others} What depends on them is rerun; give the study another name to keep both results."
+
+
+def _flat(settings, path=()):
+    """Return {dotted path: value} of all that is no block of keys."""
+    flat = {}
+    for key, value in settings.items():
+        block = isinstance(value, dict) and value
+        flat.update(_flat(value, (*path, key)) if block else {".".join((*path, str(key))): value})
+    return flat

@@ -1,0 +1,157 @@
+"""How much disk a run will fill, stated before it starts: arithmetic of this study's models, which no package has."""
+
+import glob
+import os
+import re
+import shutil
+
+from common.errors import StudyError
+from study.addresses import hub_addresses
+from study.parameters import CLASSIFIERS, PUBLISHED_SIZE, count
+
+FLOAT = 4
+# Adam keeps two moments of every weight: a saved state is three times the weights.
+STATE = 3 * FLOAT
+# The new state is written beside the old one.
+STATES = 2
+# Binarized text, as a share of its UTF-8 bytes: four to five bytes a piece, two bytes a number.
+BINARIZED = 0.5
+# Tables, figures, logs, the page, the SentencePiece model's copies: small whatever the study.
+REST = 5_000_000
+
+
+def bloom_parameters(vocab_size, width, layers):
+    """Return the parameters of a BLOOM with tied embeddings.
+
+    V·D embeddings, two vectors of the embeddings' LayerNorm, and a layer: 4·D² + 4·D attention, 8·D² + 5·D
+    feed-forward, 4·D LayerNorms; two vectors of the last LayerNorm.
+    """
+    return vocab_size * width + layers * (12 * width * width + 13 * width) + 4 * width
+
+
+def corpus_bytes(corpus, size_of):
+    """Return the bytes of the text to pretrain on, repeats counted, as far as they are known.
+
+    Args:
+        corpus: config section `checkpoint.corpus`, its addresses expanded.
+        size_of: function from an address to its bytes, or None.
+    """
+    repeats = [(url, corpus["files_repeat"]) for url in corpus["files"]]
+    repeats += [(url, entry["repeat"]) for entry in corpus["tables"] for url in entry["urls"]]
+    return sum((size_of(url) or 0) * times for url, times in repeats)
+
+
+def model_bytes(config, size_of):
+    """Return {name: bytes} of the weights of others' models that arms start from; 0 where nothing is known.
+
+    Args:
+        config: the study's settings.
+        size_of: function from an address to its bytes, or None.
+    """
+    used = {arm["model"] for arm in config["finetuning"]["arms"].values()}
+    found = {}
+    for name, model in config["finetuning"]["models"].items():
+        if model.get("folder"):
+            files = glob.glob(os.path.join(glob.escape(model["folder"]), "*"))
+            sizes = {os.path.basename(path): os.path.getsize(path) for path in files}
+        else:
+            sizes = {os.path.basename(url): size_of(url) or 0 for url in hub_addresses(model)}
+        if name in used:
+            # As `finetuning.take_model` chooses them.
+            weights = [file for file in sizes if re.fullmatch(r"model.*\.safetensors", file)]
+            weights = weights or [file for file in sizes if re.fullmatch(r"pytorch_model.*\.bin", file)]
+            found[name] = sum(sizes[file] for file in weights)
+    return found
+
+
+def huggingface_parameters(config, own, models):
+    """Return the parameters of a Hugging Face run's classifier, the mean over the study's arms.
+
+    Args:
+        config: the study's settings.
+        own: parameters of the classifier that starts from the checkpoint.
+        models: what `model_bytes` returns.
+    """
+    arms = [arm for arm in config["finetuning"]["arms"].values() if arm["framework"] == "huggingface"]
+    counts = [models[arm["model"]] // FLOAT if arm["model"] in models else own for arm in arms]
+    return sum(counts) // len(counts) if counts else own
+
+
+def disk_need(jobs, config, downloads, corpus, at_once, models=None):
+    """Return what a run will write, by kind; nearly all of it are weights, so little is guessed.
+
+    Args:
+        jobs: {rule: planned jobs}.
+        config: the study's settings.
+        downloads: bytes to be downloaded, where they are known.
+        corpus: bytes of the corpus (`corpus_bytes`).
+        at_once: jobs that run at the same time; each training one keeps a state.
+        models: bytes of others' models (`model_bytes`).
+
+    Returns:
+        dict[str, int]: bytes, the largest first.
+    """
+    checkpoint, finetuning, qa = config["checkpoint"], config["finetuning"], config["qa"]
+    # A fetched checkpoint brings its dictionary: the course's, as far as is known before.
+    made = checkpoint["source"] == "pretrain"
+    size = {
+        "vocab_size": checkpoint["sentencepiece"]["vocab_size"] if made else PUBLISHED_SIZE["vocab_size"],
+        **{key: checkpoint["architecture"][key] for key in ("width", "ffn_width", "layers", "max_positions")},
+    }
+    weights = {framework: count(size, names) for framework, names in CLASSIFIERS.items()}
+    weights["huggingface"] = huggingface_parameters(config, weights["huggingface"], models or {})
+    need = dict.fromkeys(("downloads", "corpus", "checkpoint", "fine-tuned checkpoints", "saved states", "models"), 0)
+    need["downloads"] = downloads
+    if "build_corpus" in jobs:
+        need["corpus"] = int(corpus * (1 + BINARIZED))
+    for rule in ("pretrain", "extract_checkpoint", "copy_checkpoint", "convert_checkpoint"):
+        if rule in jobs:
+            need["checkpoint"] += FLOAT * weights["fairseq"]
+    if "take_model" in jobs:
+        need["others' models"] = sum((models or {}).values())
+    if "pretrain" in jobs:
+        need["saved states"] = STATES * STATE * weights["fairseq"]
+    most = finetuning["training"]["epochs"]
+    for framework, parameters in weights.items():
+        n_runs = jobs.get(f"finetune_{framework}", 0)
+        epochs = max((arm.get("training") or {}).get("epochs") or most for arm in finetuning["arms"].values())
+        # Else every epoch's only until one is selected, which Snakemake does first.
+        kept = finetuning["keep_checkpoints"] or finetuning["evaluation"]["test_curves"]
+        n_checkpoints = n_runs * (epochs + 1) if kept else n_runs + min(n_runs, at_once) * epochs
+        need["fine-tuned checkpoints"] += n_checkpoints * FLOAT * parameters
+        # Pretraining is over by then, and its state gone.
+        states = STATES * STATE * parameters * min(n_runs, at_once)
+        need["saved states"] = max(need["saved states"], states)
+    need["models"] = jobs.get("export_model", 0) * FLOAT * weights["huggingface"]
+    base = qa["base"]["embedded"]
+    if "build_qa_base_model" in jobs and qa["base"]["source"] == "embedded":
+        need["checkpoint"] += FLOAT * bloom_parameters(
+            base["vocab_size"], base["architecture"]["width"], base["architecture"]["layers"]
+        )
+    need["tables, figures and logs"] = REST
+    return {name: n for name, n in sorted(need.items(), key=lambda item: -item[1]) if n}
+
+
+def in_words(n):
+    """Return a number of bytes for people: 4.3 GB, 17 MB."""
+    return f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{max(1, round(n / 1e6))} MB"
+
+
+def check_disk(need, folder):
+    """Return one sentence on what a run will write and what is free.
+
+    Args:
+        need: what `disk_need` returns.
+        folder: the study's folder, which exists.
+
+    Raises:
+        StudyError: less is free.
+    """
+    free, total = shutil.disk_usage(folder).free, sum(need.values())
+    parts = ", ".join(f"{name} {in_words(n)}" for name, n in need.items())
+    if total > free:
+        raise StudyError(
+            f"this run will write about {in_words(total)} ({parts}), and the disk that holds {os.path.abspath(folder)} "
+            f"has {in_words(free)} free: free some space, or use another disk (--directory), and run again"
+        )
+    return f"This run will write about {in_words(total)} ({parts}); {in_words(free)} are free."

@@ -1,0 +1,78 @@
+"""A job sees the packages of its own environment: neither those of Snakemake's nor those of the user's home.
+
+Snakemake puts its own search path at the end of a script's, to load there what it hands over. Where Snakemake lives in
+another environment than the job, every package that the job's lacks would come from there, optional ones unnoticed.
+"""
+
+import os
+import site
+import sys
+import sysconfig
+
+from common.errors import StudyError
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def leave_out_home():
+    """Keep the packages in the user's home (`~/.local`) from all processes that this one starts, conda and pip too.
+
+    Raises:
+        StudyError: Snakemake itself is there, and its jobs could not start it.
+    """
+    # As Snakemake was imported already.
+    place = os.path.dirname(sys.modules["snakemake"].__file__)
+    if place.startswith(os.path.join(site.getusersitepackages(), "")):
+        raise StudyError(
+            f"Snakemake was installed into the user's home ({place}), where no job of this workflow looks: give it an "
+            "environment of its own; see docs/guides/containers.md"
+        )
+    os.environ["PYTHONNOUSERSITE"] = "1"
+
+
+class Isolation:
+    """A parameter of every job that isolates the job's process by being unpickled there.
+
+    That happens in the lines that Snakemake puts before a script's own, so before its imports. Snakemake records no
+    parameter of a type that it does not know: this one reruns nothing.
+    """
+
+    def __reduce__(self):
+        """Be unpickled by a call of `isolate`."""
+        return isolate, ()
+
+
+def isolate():
+    """Take from `sys.path` what is not of this process's environment, but for the project's `scripts/`.
+
+    Returns:
+        Isolation: what was unpickled.
+    """
+    # What Snakemake's lines import next and may no longer find.
+    import snakemake.iocontainers
+    import snakemake.logging  # noqa: F401
+
+    sys.path[:] = [SCRIPTS, *filter(is_own, sys.path)]
+    sys.excepthook = tell_missing
+    return Isolation()
+
+
+def is_own(path):
+    """Return whether a path belongs to this process's environment: its prefix, Python itself, PYTHONPATH."""
+    places = sysconfig.get_paths()
+    own = [sys.prefix, places["stdlib"], places["platstdlib"], *site.getsitepackages()]
+    own += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    path = os.path.abspath(path)
+    return any(path == place or path.startswith(os.path.join(place, "")) for place in map(os.path.abspath, own))
+
+
+def tell_missing(kind, error, trace):
+    """Print an exception that nothing caught; a missing package is reported with the remedy, in one message."""
+    if kind is ModuleNotFoundError:
+        print(
+            f"error: {error}: this job's environment, {sys.prefix}, lacks it, and no other environment is searched. "
+            "Let Snakemake make the environments (--sdm conda) or use `make`; see docs/guides/containers.md",
+            file=sys.stderr,
+        )
+    else:
+        sys.__excepthook__(kind, error, trace)

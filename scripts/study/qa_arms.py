@@ -1,0 +1,65 @@
+"""The arms of the question-answering study: their names, and each one's settings."""
+
+import re
+
+# Folders of the study beside those of the arms.
+TAKEN = ("base", "data", "figures", "sweep")
+
+
+def qa_arms(qa):
+    """Return the settings of each arm: `qa.lora` and `qa.training`, with what the arm sets otherwise.
+
+    Args:
+        qa: the `qa` section of the config.
+
+    Returns:
+        dict: name -> {"lora": dict, "training": dict}; where the study names none, one arm called after its rank.
+    """
+    arms = qa["arms"] or {f"rank{qa['lora']['r']}": {}}
+    return {
+        name: {part: {key: own.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")}
+        for name, own in arms.items()
+    }
+
+
+def check_arms(qa):
+    """Yield what contradicts itself in the arms of `qa`."""
+    for name in qa["arms"]:
+        if name in TAKEN:
+            yield f"qa.arms.{name}: {', '.join(TAKEN)} are folders of the study's own; give the arm another name"
+    for name, settings in qa_arms(qa).items():
+        lora = settings["lora"]
+        own = qa["arms"].get(name, {})
+        place = f"qa.arms.{name}" if {"layers_pattern", "layers_to_transform"} & set(own) else "qa.lora"
+        if lora["layers_pattern"] is not None and lora["layers_to_transform"] is None:
+            yield f"{place}.layers_pattern has no effect without layers_to_transform: give both, or null for both"
+    same = {}
+    for name, settings in qa_arms(qa).items():
+        other = same.setdefault(repr(settings), name)
+        if other != name:
+            yield f"qa.arms.{other} and qa.arms.{name} have the same settings; let them differ, or leave one out"
+
+
+def check_prompt(prompt):
+    """Yield what is wrong with `qa.prompt`."""
+    for part in ("{question}", "{answer}"):
+        if prompt.count(part) != 1:
+            n = prompt.count(part) or "no"
+            yield f"qa.prompt is {prompt!r:.80} and holds {n} {part}; {{question}} and {{answer}} must each occur once"
+            return
+    if not prompt.endswith("{answer}"):
+        yield (
+            f"qa.prompt is {prompt!r:.80}; it must end in {{answer}}, after {{question}}: what ends an answer is the "
+            "model's own end of text (qa.training.learn_end_of_text)"
+        )
+    for other in set(re.findall(r"{\w*}", prompt)) - {"{question}", "{answer}"}:
+        yield f"qa.prompt holds {other}; only {{question}} and {{answer}} are replaced"
+
+
+def ranks_as_arms(ranks):
+    """Return what to write in place of a list of ranks, the form of earlier releases."""
+    arms = ", ".join(f"rank{rank}: {{r: {rank}}}" for rank in ranks)
+    first = ranks[0] if ranks else 16
+    if len(ranks) < 2:
+        return f". Write r: {first}; its arm is rank{first}"
+    return f". Several ranks are arms now: write r: {first} here and arms: {{{arms}}} in qa"

@@ -1,0 +1,433 @@
+"""Every column of the study's tables, declared once: what it is called in each file, its type, unit and meaning.
+
+`docs/guides/data-dictionary.md` is written from here (`python -m tools.data_dictionary`). A name means the same in
+every file.
+Jobs that train write plain `write_tsv` tables with constants of their own, which a test compares with these: were this
+page a helper of theirs, a change of one word would train every run again.
+"""
+
+import math
+import re
+
+from common.errors import StudyError
+from common.files import write_tsv
+
+# Arms had neither name nor model in the published tables of earlier releases.
+ARM = "arm? framework model? init"
+RUN = f"{ARM} seed"
+PAIR = " ".join(f"arm_{side}? framework_{side} model_{side}? init_{side}" for side in "ab")
+# Measured before and after tuning.
+QA_MEASURES = {
+    "heldout_perplexity": ("number", "", "exp of heldout_loss"),
+    "train_perplexity": ("number", "", "exp of the mean loss on the pairs trained on"),
+    "heldout_loss": ("number", "nats", "mean per token of held-out answers"),
+    "heldout_objective": ("number", "nats", "mean per learnt token of held-out pairs, of the loss that is optimised"),
+    "end_of_text": ("number", "nats", "mean loss of the token that ends a held-out answer"),
+    "chrf": ("number", "0 to 100", "chrF of answers against references"),
+    "rouge_l": ("share", "", "ROUGE-L (F) of answers against references"),
+    "n_stopped": ("integer", "answers", "answers that ended by themselves"),
+    "n_repeating": ("integer", "answers", "answers that repeat themselves"),
+}
+# Not in the published tables of earlier releases.
+LATER = ("heldout_objective", "chrf", "rouge_l")
+# name: (type, unit, meaning). Types: text, integer, number, share (0 to 1), flag (true or false); a cell may be empty.
+COLUMNS = {
+    # Which run.
+    "study": ("text", "", "name of the study"),
+    "synthetic": ("flag", "", "whether the data were written by a program"),
+    "arm": (
+        "text",
+        "",
+        "name of the arm in the settings: under `finetuning.arms`, or `qa.arms` in the tables of question answering",
+    ),
+    "framework": ("text", "", "fairseq or huggingface"),
+    "init": ("text", "", "pretrained or random: what the run started from"),
+    "seed": ("integer", "", "of the run: fresh weights, order of the data, dropout"),
+    "rank": ("integer", "", "LoRA's r"),
+    "epoch": ("integer", "", "passes over the training data, from 1"),
+    "update": ("integer", "", "optimizer updates made"),
+    "split": ("text", "", "train, valid, test; heldout for question answering"),
+    # Sizes.
+    "n_seeds": ("integer", "seeds", "seeds that the row is over"),
+    "n_seeds_a": ("integer", "seeds", "seeds of the first arm"),
+    "n_seeds_b": ("integer", "seeds", "seeds of the second arm"),
+    "n_runs": ("integer", "runs", "runs of all arms"),
+    "n_train": ("integer", "examples", "reviews (pairs, for question answering) trained on"),
+    "n_valid": ("integer", "reviews", "reviews that the epoch is chosen by"),
+    "n_test": ("integer", "reviews", "reviews of the test set"),
+    "n_heldout": ("integer", "pairs", "pairs kept out of training"),
+    "n_generated": ("integer", "answers", "held-out questions that were answered"),
+    "n_tokens": ("integer", "tokens", "predicted tokens that the loss is the mean over"),
+    "n_reviews": ("integer", "reviews", "reviews that were compared"),
+    "n_values": ("integer", "", "numbers that were compared"),
+    "n": ("integer", "", "texts that `value` is a share or count of"),
+    # Training and accuracy.
+    "metric": (
+        "text",
+        "",
+        "measure in the row: loss (nats), accuracy (share), n_correct, lr; or a column of qa/runs.tsv",
+    ),
+    "value": ("text", "by metric, check or setting", "the value of the row's metric, check or setting"),
+    "loss": ("number", "nats", "mean per predicted token"),
+    "objective": ("number", "nats", "mean per token of the loss that is optimised, the prompt's with `loss_on: all`"),
+    "lr": ("number", "", "learning rate of the update"),
+    "best_epoch": ("integer", "", "epoch with the best `finetuning.select_by` on validation, the earliest of equals"),
+    "best_update": ("integer", "", "the last update of that epoch"),
+    "chosen": ("flag", "", "whether the epoch is the run's best_epoch"),
+    "accuracy": ("share", "", "correct answers over reviews"),
+    "valid_accuracy": ("share", "", "accuracy on validation at best_epoch; of a baseline, of the chosen model"),
+    "test_accuracy": ("share", "", "accuracy on test, counted from the predictions"),
+    "n_correct_test": ("integer", "reviews", "test reviews answered correctly"),
+    "total_updates": ("integer", "updates", "of the whole run"),
+    "warmup_updates": ("integer", "updates", "in which the learning rate rises"),
+    "train_seconds": ("number", "s", "wall time of training, without loading and scoring"),
+    "seconds": ("number", "s", "wall time of the whole job"),
+    "precision": ("text", "", "float32 or bfloat16, of training"),
+    "threads": ("integer", "", "CPU threads of the run"),
+    "id": ("text", "", "of a review: line of the test file, from 0; of a claim: its name"),
+    "label": ("integer", "", "number of the class, from 0, in the order of `data.labels`"),
+    "prediction": ("integer", "", "the most probable class"),
+    "probability": ("share", "", "of class 1; of more than two classes a column for each: `probability_0`, …"),
+    "n_right": ("integer", "runs", "runs that answered the review correctly"),
+    "outcome": ("text", "", "all right, all wrong or runs disagree"),
+    # Statistics of arms.
+    "mean": ("number", "share; by metric", "mean over seeds"),
+    "sd_ddof1": ("number", "as mean", "standard deviation over seeds, divisor n - 1; empty for one seed"),
+    "sd_ddof0": ("number", "as mean", "standard deviation over seeds, divisor n"),
+    "min": ("number", "as mean", "least value of a seed"),
+    "max": ("number", "as mean", "largest value of a seed"),
+    "level": ("share", "", "confidence of the intervals in the row"),
+    "low": (
+        "number",
+        "share",
+        "lower end of the interval over seeds and reviews (see statistics/method.json)",
+    ),
+    "high": ("number", "share", "its upper end"),
+    "t_low": (
+        "share",
+        "",
+        "lower end of Student's t interval of the mean over seeds (sd with ddof 1)",
+    ),
+    "t_high": ("share", "", "its upper end"),
+    "bootstrap_low": ("number", "share", "lower end of the nested bootstrap's interval, over seeds and reviews"),
+    "bootstrap_high": ("number", "share", "its upper end"),
+    "exact_low": ("share", "", "lower end of Clopper and Pearson's 95 % interval of one model, over test reviews"),
+    "exact_high": ("share", "", "its upper end"),
+    "sampling_margin": ("share", "", "half width that n_test reviews alone give the mean"),
+    "best_of_k": ("text", "share", "`k=mean` of the best of k seeds, for each k"),
+    "n_learned": ("integer", "seeds", "seeds that learnt (learned.tsv)"),
+    "note": ("text", "", "what a reader has to know of the row"),
+    "majority_share": (
+        "share",
+        "",
+        "share of the largest class: on validation in learned.tsv, on test in figures/arms.tsv",
+    ),
+    "learned": ("flag", "", "whether valid_accuracy is above majority_share, by p_value"),
+    "constant_on_test": ("flag", "", "whether all test reviews got one answer"),
+    # Statistics of pairs.
+    **{
+        f"{fact}_{side}": ("text", "", f"{'name ' if fact == 'arm' else ''}of the {number} arm")
+        for side, number in (("a", "first"), ("b", "second"))
+        for fact in ("arm", "framework", "model", "init")
+    },
+    "difference": ("number", "share", "mean of the first arm less mean of the second"),
+    "welch_p": ("share", "", "Welch's t-test over seeds, two-sided; empty where the seeds do not vary"),
+    "welch_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
+    "seeds_p": ("share", "", "exact permutation test of seeds, two-sided"),
+    "seeds_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
+    "seeds_p_floor": ("share", "", "least p that so many seeds can give"),
+    "items_p": ("share", "", "permutation test paired by review, of these models"),
+    "items_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
+    "minimum_detectable": ("number", "share", "true difference found with a power of 80 %"),
+    "seeds_needed": ("integer", "seeds", "of each arm, to find the difference seen with a power of 80 %"),
+    "probability_better_seeds": (
+        "share",
+        "",
+        "pairs of seeds in which the first arm is better; a tie counts half",
+    ),
+    "probability_better_bootstrap": ("share", "", "the same over bootstrap resamples"),
+    "claim": ("text", "", "one_seed, none, if_normal or difference: how much may be claimed"),
+    "verdict": ("text", "", "of two arms: the claim in sentences; of a claim: holds, fails, not shown, ..."),
+    "only_a": ("integer", "reviews", "reviews that only the first arm's run has right"),
+    "only_b": ("integer", "reviews", "reviews that only the second arm's run has right"),
+    "p_value": ("share", "", "exact: McNemar's test, or one-sided binomial (learned.tsv)"),
+    "p_value_holm": ("share", "", "McNemar's after Holm's correction over pairs and seeds"),
+    # Where runs go wrong.
+    "n_wrong": ("integer", "reviews", "test reviews with the wrong answer"),
+    "confidence": ("share", "", "mean probability of the answers given"),
+    "calibration_error": ("share", "", "expected calibration error: |confidence - accuracy| of bins, by their answers"),
+    "share": ("share", "", "of the label's reviews; of all reviews that two runs answer alike"),
+    "bin": ("integer", "", "number of the bin, from 1"),
+    "bin_low": ("number", "probability; words", "least value of the bin"),
+    "bin_high": ("number", "probability; words", "largest value of the bin"),
+    "n_answers": ("integer", "answers", "of all seeds whose probability lies in the bin"),
+    "seed_a": ("integer", "", "seed of the first run"),
+    "seed_b": ("integer", "", "seed of the second run"),
+    # Baselines, audit, claims.
+    "baseline": ("text", "", "majority, tfidf_words or tfidf_characters"),
+    "features": ("text", "", "what the baseline looks at"),
+    "C": ("number", "", "inverse strength of its regularisation, chosen on validation"),
+    "check": ("text", "", "what was looked at"),
+    "other": ("text", "", "split that `split` is compared with"),
+    "status": ("text", "", "ok, or leak where text is shared between splits"),
+    "sentence": ("text", "", "what is claimed, as printed"),
+    "source": ("text", "", "where it is claimed"),
+    "data": ("text", "", "what the data say of it"),
+    "part": ("text", "", "what is counted: whose claims, or a part of the model"),
+    "heading": ("text", "", "the report's first heading"),
+    "opening": ("text", "", "the report's first words"),
+    "claims": ("integer", "claims", "claims in all"),
+    **{
+        verdict.replace(" ", "_"): ("integer", "claims", f"claims with the verdict `{verdict}`")
+        for verdict in ("holds", "fails", "not shown", "cannot be decided", "transcribed")
+    },
+    # Weights and parameters.
+    "n_tensors": ("integer", "tensors", "tensors of the encoder that were compared with the checkpoint"),
+    "n_equal": ("integer", "tensors", "those equal to the checkpoint's"),
+    "n_new": ("integer", "tensors", "those that the checkpoint lacks"),
+    "n_constant": ("integer", "tensors", "those of one value, alike in every new model"),
+    "weights": ("text", "", "whose weights were compared"),
+    "converted": ("text", "", "into which framework"),
+    "quantity": ("text", "", "what was compared"),
+    "max_abs_difference": ("number", "logits; features: the encoder's unit", "largest absolute difference"),
+    "tolerance": ("number", "as max_abs_difference", "largest difference that is allowed"),
+    "equal": ("text", "", "true or false; not applicable where only one framework has the setting"),
+    "section": ("text", "", "term, convention, published, or `counted: FILE`"),
+    "item": ("text", "", "term, convention or total"),
+    "formula": ("text", "", "how the count follows from the sizes"),
+    "count": ("integer", "parameters", "by formula or as counted in the file"),
+    "expected": ("integer", "parameters", "what count has to be"),
+    "agrees": ("flag", "", "whether count is expected"),
+    "setting": ("text", "", "name of a setting"),
+    "fairseq": ("text", "", "what fairseq's runs had"),
+    "huggingface": ("text", "", "what Hugging Face's runs had"),
+    # Question answering.
+    "model": (
+        "text",
+        "",
+        "what an arm starts from, of the settings; base model that is tuned; study or reports: whose model is counted",
+    ),
+    "meaning": ("text", "", "what the setting or symbol means"),
+    "parameters_per_module": ("integer", "parameters", "that the setting adds to one module"),
+    "parameters": ("integer", "parameters", "that it adds in all"),
+    "trainable_params": ("integer", "parameters", "that are trained"),
+    "total_params": ("integer", "parameters", "of the model with its adapter"),
+    "optimizer": ("text", "", "the one that was used"),
+    "quantization": ("text", "", "none or nf4: of the base's weights"),
+    **{
+        f"{name}_{when}": (kind, unit, f"{words}, {when} tuning")
+        for name, (kind, unit, words) in QA_MEASURES.items()
+        for when in ("before", "after")
+    },
+    "lora_alpha": ("number", "", "LoRA's alpha"),
+    "train_loss": ("number", "nats", "mean per token of the answers trained on, over the last epoch, with dropout"),
+    "heldout_loss": ("number", "nats", "mean per token of held-out answers, at the end"),
+    "heldout_perplexity": ("number", "", "exp of heldout_loss"),
+    "trainable_share": ("share", "", "trainable_params over total_params"),
+    "update_seconds": ("number", "s", "wall time of all updates, without loading and measuring"),
+    "training_bytes": ("integer", "bytes", "of the trained weights, their gradients and the optimizer's averages"),
+    # Training beside validation, after a run's last epoch.
+    "last_train_loss": ("number", "nats", "mean over the last epoch, with dropout"),
+    "last_valid_loss": ("number", "nats", "after the last epoch"),
+    "last_train_accuracy": ("share", "", "over the last epoch, with dropout"),
+    "last_valid_accuracy": ("share", "", "after the last epoch"),
+    "lowest_valid_loss": ("number", "nats", "least of all epochs"),
+    "lowest_valid_loss_epoch": ("integer", "", "epoch of lowest_valid_loss"),
+    "loss_gap": ("number", "nats", "last_valid_loss less last_train_loss"),
+    "loss_gap_sd_ddof1": ("number", "nats", "its standard deviation over seeds, divisor n - 1"),
+    "accuracy_gap": ("number", "share", "last_train_accuracy less last_valid_accuracy"),
+    "accuracy_gap_sd_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
+    "valid_loss_rise": ("number", "nats", "last_valid_loss less lowest_valid_loss"),
+    "valid_accuracy_half_width": ("share", "", "half width that n_valid reviews alone give last_valid_accuracy"),
+    "n_past_lowest": ("integer", "seeds", "seeds whose last_valid_loss is above their lowest_valid_loss"),
+    # The parameter count derived.
+    "step": ("integer", "", "place in the derivation, or among a framework's rules, from 1"),
+    "scope": ("text", "", "layer or model: what the step counts"),
+    "substituted": ("text", "", "the formula in numbers"),
+    "total": ("integer", "parameters", "of the model up to this step; empty within a layer"),
+    "published": ("integer", "parameters", "count of a report that departs at this step"),
+    "symbol": ("text", "", "of the formulas"),
+    "study_value": ("integer", "", "of the study's model"),
+    "reports_value": ("integer", "", "of the model that the reports count"),
+    # Public tables to pretrain on.
+    "address": ("text", "", "where the texts come from: the file, or the folder of all files"),
+    "licence": ("text", "", "what the study's settings say of it"),
+    "n_tables": ("integer", "files", "tables that were read"),
+    "n_texts": ("integer", "texts", "texts that the tables hold"),
+    "n_short": ("integer", "texts", "left out: below 15 characters"),
+    "n_repeated": ("integer", "texts", "left out: there before"),
+    "n_overlapping": ("integer", "texts", "left out: ten words in a row, or all, are a valid or test review's"),
+    "n_kept": ("integer", "texts", "in the corpus"),
+    "n_words": ("integer", "words", "of the kept texts"),
+    "repeats": ("integer", "", "how often each kept text is in the corpus"),
+    # Both frameworks in use.
+    "rule": ("text", "", "whose jobs the step is"),
+    "command": ("text", "", "as the first run's log shows it, several with ` ; ` between"),
+    "n_steps": ("integer", "steps", "from reviews to test predictions"),
+    "n_commands": ("integer", "", "commands and calls"),
+    "n_arguments": ("integer", "", "flags or arguments that they were given"),
+    "n_lines": ("integer", "lines", "of code that the other framework does not need, empty ones left out"),
+    "n_jobs": ("integer", "jobs", "that were measured"),
+    "total_seconds": ("number", "s", "wall time of all jobs of the step"),
+    "cpu_seconds": ("number", "s", "processor time of a job, mean"),
+    "memory_mb": ("number", "MB", "largest resident memory of a job"),
+    "n_files": ("integer", "files", "that one run's jobs made"),
+    "bytes": ("integer", "bytes", "of these files"),
+    "files": ("text", "", "their paths, folders whole"),
+    "fairseq_default": ("text", "", "in the lab's recipe for fairseq"),
+    "huggingface_default": ("text", "", "in Hugging Face's example"),
+    # The report's numbers; of what has several sources, all of them with `; ` between.
+    "number": ("text", "", "as printed"),
+    "where": ("text", "", "place on the page"),
+    "file": ("text", "", "that it comes from"),
+    "row": ("text", "", "line of that file"),
+    "column": ("text", "", "column of that file, or place in its tree"),
+}
+BEFORE_AFTER = " ".join(
+    f"{name}_{when}{'?' if name in LATER else ''}" for name in QA_MEASURES for when in ("before", "after")
+)
+# Path below results/<study>: columns in order. A `?` marks columns that only some studies have.
+TABLES = {
+    "runs.tsv": f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy n_correct_test n_train "
+    "n_valid n_test total_updates warmup_updates train_seconds precision threads",
+    "history.tsv": f"{RUN} epoch update split metric value",
+    "finetuning/{arm}/seed{seed}/history.tsv": "epoch update split metric value",
+    "finetuning/{arm}/seed{seed}/test_curve.tsv": "epoch update split metric value",
+    "predictions/{arm}/seed{seed}.tsv": "id label prediction probability",
+    "test_accuracy.tsv": f"{ARM} n_seeds mean sd_ddof1 sd_ddof0 min max",
+    "statistics/arms.tsv": f"{ARM} n_seeds n_test mean sd_ddof1 sd_ddof0 min max low high t_low t_high "
+    "bootstrap_low bootstrap_high sampling_margin best_of_k n_learned note",
+    "statistics/pairs.tsv": f"{PAIR} n_seeds_a n_seeds_b n_test difference low high "
+    "bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor items_p items_p_holm "
+    "minimum_detectable seeds_needed? probability_better_seeds probability_better_bootstrap claim verdict",
+    "statistics/mcnemar.tsv": f"{PAIR} seed only_a only_b p_value p_value_holm",
+    "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
+    "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "
+    "exact_high",
+    "errors.tsv": "id label n_runs n_right outcome",
+    "errors/confusion.tsv": "arm seed label prediction n_reviews share",
+    "errors/by_class.tsv": "arm label metric n_reviews n_seeds mean sd_ddof1 min max t_low t_high",
+    "errors/macro.tsv": "arm metric n_seeds mean sd_ddof1 min max t_low t_high",
+    "errors/confusion_arms.tsv": "arm label prediction n_seeds mean sd_ddof1 min max t_low t_high",
+    "errors/calibration.tsv": "arm bin bin_low bin_high n_answers confidence accuracy",
+    "errors/by_length.tsv": "arm bin bin_low bin_high n_reviews n_seeds mean min max",
+    "errors/agreement.tsv": "arm_a seed_a arm_b seed_b share",
+    "errors/runs.tsv": "arm seed n_test n_wrong confidence calibration_error",
+    "errors/counts.tsv": "n_right n_runs n_reviews",
+    "figures/arms.tsv": f"{ARM} n_seeds mean level t_low t_high majority_share",
+    "figures/accuracy_by_epoch/{arm}.tsv": f"{RUN} epoch update split accuracy chosen",
+    "figures/arms_by_epoch/{measure}.tsv": f"{ARM} split epoch update n_seeds mean sd_ddof1 sd_ddof0 min max",
+    "figures/train_and_valid/{arm}.tsv": f"{RUN} epoch update split metric value chosen",
+    "overfitting/runs.tsv": f"{RUN} n_train n_valid epoch update last_train_loss last_valid_loss last_train_accuracy "
+    "last_valid_accuracy lowest_valid_loss_epoch lowest_valid_loss loss_gap accuracy_gap valid_loss_rise",
+    "overfitting/arms.tsv": f"{ARM} n_seeds epoch update n_train n_valid last_train_loss last_valid_loss "
+    "last_train_accuracy last_valid_accuracy lowest_valid_loss loss_gap loss_gap_sd_ddof1 accuracy_gap "
+    "accuracy_gap_sd_ddof1 valid_loss_rise n_past_lowest level valid_accuracy_half_width",
+    "parameters/derivation.tsv": "model step part scope formula substituted count total published source note",
+    "parameters/symbols.tsv": "symbol meaning study_value reports_value",
+    "frameworks/steps.tsv": "framework step rule command n_commands n_arguments n_lines n_jobs seconds total_seconds "
+    "cpu_seconds memory_mb n_files bytes files",
+    "frameworks/summary.tsv": "framework n_steps n_commands n_arguments n_lines seconds memory_mb n_files bytes",
+    "frameworks/defaults.tsv": "setting fairseq_default huggingface_default fairseq huggingface",
+    "audit.tsv": "check split other value n status note",
+    "claims.tsv": "id sentence source verdict data",
+    "claims_by_report.tsv": "part heading opening claims holds fails not_shown cannot_be_decided transcribed",
+    "weights.tsv": f"{RUN} n_tensors n_equal n_new n_constant",
+    "logit_parity.tsv": "weights converted quantity n_reviews n_values max_abs_difference tolerance equal",
+    "parameter_ledger.tsv": "section item formula count expected agrees note",
+    "protocol_diff.tsv": "setting fairseq? huggingface? equal note",
+    "report_numbers.tsv": "number where file row column formula",
+    "checkpoint/corpus_tables.tsv": "address licence n_tables n_texts n_short n_repeated n_overlapping n_kept "
+    "n_words repeats",
+    "checkpoint/pretraining.tsv": "update epoch split loss n_tokens lr",
+    "qa/pretraining.tsv": "update loss",
+    "qa/{arm}/seed{seed}/loss.tsv": "update split loss objective n_tokens lr",
+    "qa/loss.tsv": "arm? rank seed update split loss objective n_tokens lr",
+    "qa/runs.tsv": f"study synthetic arm? rank seed trainable_params total_params n_train n_heldout {BEFORE_AFTER} "
+    "n_generated optimizer precision quantization seconds",
+    "qa/summary.tsv": "arm? rank metric n_seeds mean sd_ddof1 min max",
+    "qa/sweep/rank{rank}/seed{seed}/loss.tsv": "update split loss objective n_tokens lr",
+    "qa/rank_sweep.tsv": "rank lora_alpha seed update train_loss heldout_loss heldout_perplexity trainable_params "
+    "total_params trainable_share update_seconds training_bytes",
+    "qa/lora_ledger.tsv": "model arm? rank setting value meaning formula parameters_per_module parameters",
+}
+
+
+def name_of(path):
+    """Return the name in `TABLES` that a path below the results folder belongs to, or None."""
+    for name in TABLES:
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(name)), path):
+            return name
+    return None
+
+
+def columns_of(name):
+    """Return the columns of a table in order, those included that only some studies have.
+
+    Args:
+        name: a key of `TABLES`.
+    """
+    return [column.rstrip("?") for column in TABLES[name].split()]
+
+
+def faults(name, columns, rows):
+    """Yield what is wrong with a table, in words.
+
+    Args:
+        name: a key of `TABLES`.
+        columns: its header.
+        rows: dictionaries; values as Python's or as the file's text.
+    """
+    needed = [column for column in TABLES[name].split() if not column.endswith("?")]
+    kinds = {column: COLUMNS[declared(column)][0] for column in columns if declared(column) in COLUMNS}
+    columns, every = list(dict.fromkeys(map(declared, columns))), columns
+    if [column for column in columns_of(name) if column in columns] != list(columns) or set(needed) - set(columns):
+        yield f"the columns are {' '.join(columns)}; declared are {TABLES[name]}"
+        return
+    for line, row in enumerate(rows, start=2):
+        for column in every:
+            if not fits(row[column], kinds[column]):
+                yield f"line {line}: {column} {row[column]!r} is no {kinds[column]}"
+
+
+def declared(column):
+    """Return the name in `COLUMNS` of a table's column; each class's probability shares one."""
+    return re.sub(r"^probability_\d+$", "probability", column)
+
+
+def fits(value, kind):
+    """Tell whether a value is of a declared type; None and an empty text are of every one."""
+    if value is None or value == "" or kind == "text":
+        return True
+    if kind == "flag":
+        return value in (True, False, "true", "false")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    if kind == "integer":
+        return number.is_integer()
+    return math.isfinite(number) and (kind == "number" or 0 <= number <= 1)
+
+
+def frame_rows(frame):
+    """Return a pandas frame's rows as dictionaries; a missing value is None."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+def write_table(path, name, rows, columns=None):
+    """Write a declared table.
+
+    Args:
+        path: the file.
+        name: a key of `TABLES`.
+        rows: list of dictionaries.
+        columns: the header; None: all that are declared.
+
+    Raises:
+        StudyError: a column that is not declared, or a value of another type: a fault of the workflow.
+    """
+    columns = columns_of(name) if columns is None else list(columns)
+    for fault in faults(name, columns, rows):
+        raise StudyError(f"{path}: {fault}; this is a fault of the workflow (scripts/study/tables.py)")
+    write_tsv(path, rows, columns)

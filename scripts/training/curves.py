@@ -1,0 +1,52 @@
+"""The curves of a training for TensorBoard: the same names and units in every framework, so that they overlay."""
+
+import os
+import time
+
+from tensorboardX.event_file_writer import EventsWriter
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.summary import scalar
+
+
+class Curves:
+    """The event file of one process; steps are optimizer updates.
+
+    Names: `train/loss` and `train/learning_rate` at every update; `<split>/loss`, and in classification
+    `<split>/accuracy`, a fraction, at every measurement. Losses are means in nats: over the examples in classification,
+    over the masked tokens in pretraining.
+    """
+
+    def __init__(self, folder, done=0):
+        """Open a file.
+
+        Args:
+            folder: of the run's event files.
+            done: updates that earlier processes made; what they wrote of later ones is cut off already.
+        """
+        os.makedirs(folder, exist_ok=True)
+        # Without the usual writer's queue: what is flushed is in the file, whose length a saved state notes.
+        # The suffix keeps processes apart that start in the same second.
+        self._writer = EventsWriter(os.path.join(folder, "events"), f".after{done}")
+
+    def _add(self, name, value, update):
+        event = Event(wall_time=time.time(), step=update, summary=scalar(name, value))
+        self._writer.write_event(event)
+
+    def update(self, update, loss, lr):
+        """Note an update: its number from 1, its mean loss in nats, its learning rate."""
+        self._add("train/loss", loss, update)
+        self._add("train/learning_rate", lr, update)
+
+    def measure(self, split, update, loss, accuracy=None):
+        """Note a measurement after `update` updates: mean loss in nats, accuracy as a fraction where there is one."""
+        self._add(f"{split}/loss", loss, update)
+        if accuracy is not None:
+            self._add(f"{split}/accuracy", accuracy, update)
+
+    def flush(self):
+        """Bring everything noted so far to the file."""
+        self._writer.flush()
+
+    def close(self):
+        """Close the file: nothing is written after it."""
+        self._writer.close()

@@ -1,0 +1,57 @@
+"""What a process that trains or scores sets at its start (threads, memory), and the versions that it runs on."""
+
+import ctypes
+import os
+import threading
+import time
+
+import torch
+
+from common.machine import package_versions
+
+# What can change a number, of what is installed.
+PACKAGES = ("torch", "numpy", "transformers", "accelerate", "fairseq-fixed", "sentencepiece", "safetensors")
+
+
+def set_threads(threads):
+    """Use `threads` CPU threads for PyTorch's operators, keep freed memory, and let attention be bfloat16.
+
+    Under bfloat16 autocast PyTorch would compute attention with dropout in float32 on a CPU, copies and all.
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    torch.set_num_threads(threads)
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)  # the CPU heeds it, too
+    keep_memory()
+
+
+def keep_memory(seconds=20):
+    """Tell glibc to hand freed memory back to the kernel now and then, not at once.
+
+    At once, every update would page its large blocks in again; never, the holes that batches of many lengths leave
+    would grow a job by a gigabyte. Without effect where the C library is another one.
+
+    Args:
+        seconds: between two times.
+
+    Source: mallopt(3): M_TRIM_THRESHOLD -1, M_TOP_PAD -2, M_MMAP_MAX -4; malloc_trim(3).
+    """
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        mallopt, malloc_trim = libc.mallopt, libc.malloc_trim
+    except (OSError, AttributeError):
+        return
+    for parameter, value in ((-1, 2**31 - 1), (-2, 64 * 2**20), (-4, 0)):
+        mallopt(parameter, value)
+
+    def trim():
+        while True:
+            time.sleep(seconds)
+            malloc_trim(0)
+
+    if not any(thread.name == "malloc_trim" for thread in threading.enumerate()):
+        threading.Thread(target=trim, name="malloc_trim", daemon=True).start()
+
+
+def versions():
+    """Return {package: version} of what is installed of `PACKAGES`, and of Python."""
+    return package_versions(PACKAGES)

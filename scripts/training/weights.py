@@ -1,0 +1,75 @@
+"""Proof that a run starts from the weights it claims: names and content hashes, tensor by tensor."""
+
+import hashlib
+
+import torch
+
+from common.errors import StudyError
+
+
+def tensor_sha256(tensor):
+    """Return the SHA-256 of a tensor's float32 values in C order, its shape included."""
+    tensor = tensor.detach().to("cpu", torch.float32).contiguous()
+    digest = hashlib.sha256(str(tuple(tensor.shape)).encode())
+    digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def is_constant(tensor):
+    """Tell whether all values are equal: zero biases and unit LayerNorms are alike in every model."""
+    return tensor.numel() == 0 or bool((tensor == tensor.flatten()[0]).all())
+
+
+def prove_weights(memory, reference, init, head):
+    """Compare the tensors in memory, before the first update, with the checkpoint's.
+
+    Args:
+        memory: {name: tensor} of the model about to be trained.
+        reference: {name: tensor} of the checkpoint, under the same names.
+        init: "pretrained": every tensor but the head's must be the checkpoint's; "random": none may be.
+        head: prefix of the classification head's names: always new, never compared.
+
+    Returns:
+        dict: {init, n_equal, n_different, n_absent, head: [names], constant: [names], unused: [names of the
+        checkpoint that the model has no place for], tensors: {name: {sha256, checkpoint_sha256, status}}};
+        status is equal, different or absent (from the checkpoint).
+
+    Raises:
+        StudyError: naming the first tensor that breaks the claim.
+    """
+    reference_hashes = {name: tensor_sha256(tensor) for name, tensor in reference.items()}
+    tensors, constant, heads = {}, [], []
+    for name, tensor in memory.items():
+        if name.startswith(head):
+            heads.append(name)
+            continue
+        own, theirs = tensor_sha256(tensor), reference_hashes.get(name)
+        status = "absent" if theirs is None else "equal" if own == theirs else "different"
+        tensors[name] = {"sha256": own, "checkpoint_sha256": theirs, "status": status}
+        if is_constant(tensor):
+            constant.append(name)
+    of = {"equal": [], "different": [], "absent": []}
+    for name, entry in tensors.items():
+        of[entry["status"]].append(name)
+    if not tensors:
+        raise StudyError("the model has no tensor besides its classification head: nothing can be proved")
+    if init == "pretrained" and of["absent"]:
+        raise StudyError(f"the checkpoint has no tensor {of['absent'][0]}: {len(of['absent'])} would stay random")
+    if init == "pretrained" and of["different"]:
+        raise StudyError(f"tensor {of['different'][0]} was not loaded from the checkpoint: its values differ")
+    if init == "random":
+        # A random model must be new under every name: a tensor may have been copied to another one.
+        known = set(reference_hashes.values())
+        loaded = [n for n, t in tensors.items() if t["sha256"] in known and n not in constant]
+        if loaded:
+            raise StudyError(f"the random arm holds the checkpoint's tensor {loaded[0]}: it is not random")
+    return {
+        "init": init,
+        "n_equal": len(of["equal"]),
+        "n_different": len(of["different"]),
+        "n_absent": len(of["absent"]),
+        "head": sorted(heads),
+        "constant": sorted(constant),
+        "unused": sorted(name for name in reference if name not in memory and not name.startswith(head)),
+        "tensors": tensors,
+    }

@@ -1,0 +1,89 @@
+"""Every job on a full disk: one message, no half-written output, and the same command finishes once there is room."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from support import studies
+from support.environments import ROOT, parse_rules
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
+
+# What the tiny study leaves out.
+MORE = {
+    "qa": {
+        "enabled": True,
+        "data": {"n_heldout": 4},
+        "lora": {"r": 2},
+        "rank_sweep": {"ranks": [2]},
+        "seeds": [1],
+        "base": {
+            "embedded": {
+                "n_texts": 50,
+                "files": ["https://files.example.org/shop.txt"],
+                "vocab_size": 300,
+                "architecture": {"layers": 1, "width": 32, "heads": 2},
+                "training": {"updates": 4, "batch_size": 4, "tokens_per_sample": 32, "warmup_updates": 1},
+            }
+        },
+        "training": {"updates": 4, "evaluate_every": 2, "save_every": 2},
+        "generation": {"n_questions": 1, "max_new_tokens": 4},
+    },
+}
+TARGETS = [f"results/tiny/qa/{name}" for name in ("summary.tsv", "lora_ledger.tsv")]
+TARGETS += [f"results/tiny/qa/figures/{name}.svg" for name in ("loss", "rank_sweep", "lora")]
+# They need a fetched checkpoint, tables of opinions, a model of another's, or a browser.
+ELSEWHERE = {"extract_checkpoint", "copy_checkpoint", "compare_huggingface_weights"}
+ELSEWHERE |= {"filter_corpus_tables", "take_model", "print_report"}
+RULES = sorted(
+    {
+        os.path.basename(script).removesuffix(".py")
+        for path in (ROOT / "rules").glob("*.smk")
+        for script, _ in parse_rules(path.read_text(encoding="utf-8")).values()
+    }
+    - ELSEWHERE
+)
+
+
+@pytest.fixture(scope="module")
+def tried(tiny_study, tmp_path_factory):
+    """What `support.full_disk` found, by rule."""
+    own, reason = studies.own_mounts()
+    if own is None:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("full-disk")
+    finished, jobs = shutil.copytree(tiny_study, folder / "study", symlinks=True), folder / "jobs"
+    host = folder / "mirror" / "files.example.org"
+    host.mkdir(parents=True)
+    (host / "shop.txt").write_text("Votre commande part demain.\n" * 50, encoding="utf-8")
+    study = studies.write_study(folder / "study.yaml", MORE | {"mirror": str(folder / "mirror")})
+    done = studies.snakemake(finished, "--", *TARGETS, "export_models", study=study, env=studies.watched(jobs))
+    assert done.returncode == 0, done.output
+    for script in (finished / ".snakemake" / "watched").glob("*.py"):
+        shutil.copy2(script, jobs)
+    paths = os.pathsep.join(os.path.join(studies.ROOT, name) for name in ("tests", "scripts"))
+    done = subprocess.run(
+        [*own, sys.executable, "-m", "support.full_disk", finished, jobs, folder / "result.json"],
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {each["rule"]: each for each in json.loads((folder / "result.json").read_text())}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_full_disk_is_told_and_a_rerun_finishes(tried, rule):
+    found = tried[rule]
+    for full in found["full"]:
+        assert full["status"] == 1, full
+        assert full["shown"].count("error in rule ") == 1 and "Traceback" not in full["shown"], full
+        assert "the disk " in full["shown"] and "full" in full["shown"], full
+        assert "free some space and run again" in full["shown"], full
+        assert full["half"] == [], full
+    assert (found["status"], found["wrong"], found["left"]) == (0, [], []), found

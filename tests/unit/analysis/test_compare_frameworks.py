@@ -1,0 +1,138 @@
+"""Both frameworks in use: commands from logs, times from benchmarks, sizes from files, defaults from what ran."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis import compare_frameworks
+from common.errors import StudyError
+from common.files import read_tsv, write_lines, write_tsv
+from finetuning.lib.protocol import framework_settings
+from study.configuration import load_study
+
+ROOT = Path(__file__).resolve().parents[3]
+STEPS = {
+    "fairseq": {
+        "binarize_texts": "finetuning/binarize_texts.py",
+        "select_checkpoint": "finetuning/select_checkpoint.py",
+    },
+    "huggingface": {
+        "tokenize_texts": "finetuning/tokenize_texts.py",
+        "select_checkpoint": "finetuning/select_checkpoint.py",
+    },
+}
+
+
+def study(folder):
+    """A study's logs, benchmarks and files; return the arguments of `main` but for its outputs."""
+    results = folder / "results" / "x"
+    seconds = {
+        "binarize_texts/train-valid": ("2.0", "100", "1.5"),
+        "binarize_texts/test": ("4.0", "-", "-"),
+        "tokenize_texts/train": ("1.0", "50", "0.5"),
+        "select_checkpoint/fairseq-random/seed1": ("3.0", "10", "NA"),
+        "select_checkpoint/fairseq-random/seed2": ("5.0", "30", "1.0"),
+        "select_checkpoint/huggingface-random/seed1": ("7.0", "20", "2.0"),
+    }
+    benchmarks = []
+    for job, values in seconds.items():
+        benchmarks.append(str(results / "benchmarks" / f"{job}.tsv"))
+        write_tsv(
+            benchmarks[-1], [dict(zip(("s", "max_rss", "cpu_time"), values, strict=True))], ("s", "max_rss", "cpu_time")
+        )
+    logs = {
+        "binarize_texts/test": [
+            "fairseq-preprocess --only-source --destdir /home/me/results/x/bin --workers 1",
+            "INFO:fairseq-preprocess --no",
+        ],
+        "tokenize_texts/train": ["tokenizer('results/x/train.review', truncation=True, max_length=96)", "80 reviews"],
+    }
+    for job, lines in logs.items():
+        write_lines(results / "logs" / f"{job}.log", lines)
+    made = results / "finetuning" / "bin"
+    write_lines(made / "train.bin", ["12345"])
+    write_lines(made / "label" / "dict.txt", ["1"])
+    write_lines(made / ".snakemake_timestamp", ["no output"])
+    protocol = results / "protocol_diff.tsv"
+    rows = [("betas", "[0.9, 0.98]", "[0.9, 0.5]"), ("initialisation.head_dense", "uniform", "normal")]
+    names = ("setting", "fairseq", "huggingface")
+    write_tsv(protocol, [dict(zip(names, row, strict=True)) for row in rows], names)
+    config, _ = load_study(str(ROOT), str(ROOT / "config.yaml"))
+    return {
+        "benchmarks": benchmarks,
+        "logs": [str(results / "logs" / f"{job}.log") for job in logs],
+        "protocol": protocol,
+        "steps": STEPS,
+        "arms": {name: [f"{name}-random", f"{name}-pretrained"] for name in STEPS},
+        "stock": {
+            name: framework_settings(config["finetuning"] | {"protocol": "published"}, name)
+            for name in ("fairseq", "huggingface")
+        },
+        "fairseq_binarize_texts": str(made),
+    }
+
+
+def run(folder, given):
+    tables = {name: folder / f"{name}.tsv" for name in ("table", "summary", "defaults")}
+    compare_frameworks.main(**given, **tables)
+    return [read_tsv(path) for path in tables.values()]
+
+
+def test_a_step_has_its_commands_files_time_and_memory(tmp_path):
+    binarize, select, tokenize, other = run(tmp_path, study(tmp_path))[0]
+    # The machine's own path has gone; a line that only speaks of the command is none.
+    assert binarize["command"] == "fairseq-preprocess --only-source --destdir results/x/bin --workers 1"
+    assert (binarize["n_commands"], binarize["n_arguments"]) == ("1", "3")
+    assert (tokenize["n_commands"], tokenize["n_arguments"]) == ("1", "3")
+    # 5 digits and a line end, 1 and a line end; Snakemake's own mark is none.
+    assert (binarize["n_files"], binarize["bytes"], binarize["files"]) == ("2", "8", "results/x/finetuning/bin")
+    # 2 s and 4 s; of the second neither memory nor processor time is known.
+    measured = [binarize[name] for name in ("n_jobs", "seconds", "total_seconds", "cpu_seconds", "memory_mb")]
+    assert measured == ["2", "3.0", "6.0", "1.5", "100.0"]
+    # Each framework has its own jobs of the rule that serves both.
+    assert [(row["n_jobs"], row["seconds"], row["memory_mb"]) for row in (select, other)] == [
+        ("2", "4.0", "30.0"),
+        ("1", "7.0", "20.0"),
+    ]
+
+
+def test_one_run_needs_all_jobs_of_the_data_and_one_of_its_own(tmp_path):
+    fairseq, huggingface = run(tmp_path, study(tmp_path))[1]
+    # 2 + 4 to binarize, 4 on average to select; 1 + 7.
+    assert [(row["n_steps"], row["seconds"]) for row in (fairseq, huggingface)] == [("2", "10.0"), ("2", "8.0")]
+    assert (fairseq["memory_mb"], fairseq["n_arguments"], fairseq["n_files"]) == ("100.0", "3", "2")
+
+
+def test_code_that_both_need_is_nobodys_and_counts_once():
+    scripts = {name: f"finetuning/finetune_{name}.py" for name in ("fairseq", "huggingface")}
+    own = {
+        name: {Path(path).name for path in compare_frameworks.own_code(scripts[name], [scripts[other]])}
+        for name, other in (("fairseq", "huggingface"), ("huggingface", "fairseq"))
+    }
+    assert {"finetune_fairseq.py", "fairseq_train.py", "tasks.py"} <= own["fairseq"]
+    assert {"finetune_huggingface.py", "study_trainer.py"} <= own["huggingface"]
+    assert not own["fairseq"] & own["huggingface"] and "runs.py" not in own["fairseq"] | own["huggingface"]
+
+
+def test_lines_are_counted_without_empty_ones(tmp_path):
+    write_lines(tmp_path / "a.py", ["x = 1", "", "  ", "y = 2"])
+    assert compare_frameworks.count_lines([tmp_path / "a.py"]) == 2
+    rows = run(tmp_path, study(tmp_path))[0]
+    script = (ROOT / "scripts" / "finetuning" / "select_checkpoint.py").read_text(encoding="utf-8")
+    assert int(rows[1]["n_lines"]) >= sum(bool(line.strip()) for line in script.splitlines())
+
+
+def test_defaults_that_differ_stand_beside_what_ran(tmp_path):
+    rows = {row["setting"]: row for row in run(tmp_path, study(tmp_path))[2]}
+    assert list(rows["betas"].values()) == ["betas", "[0.9, 0.98]", "[0.9, 0.999]", "[0.9, 0.98]", "[0.9, 0.5]"]
+    assert rows["head_initialisation"]["huggingface"] == "normal"
+    # No run recorded a token-type vector.
+    assert rows["token_types"]["huggingface_default"] == "true" and rows["token_types"]["huggingface"] == "none"
+    assert "eps" not in rows and "lr" not in rows
+
+
+def test_a_step_without_benchmark_is_an_error(tmp_path):
+    given = study(tmp_path)
+    given["benchmarks"] = [path for path in given["benchmarks"] if "tokenize" not in path]
+    with pytest.raises(StudyError, match="rule tokenize_texts left no benchmark for huggingface"):
+        run(tmp_path, given)

@@ -1,0 +1,116 @@
+"""Pieces and pretraining: the vocabulary's size, the recorded losses, a killed pretraining, first positions."""
+
+import math
+import os
+import shutil
+
+import pytest
+import torch
+
+from checkpoint import train_sentencepiece
+from common.errors import StudyError
+from common.files import read_lines, read_tsv, sha256
+from support.killed_runs import run_forked
+from support.reviews import ARCHITECTURE, learn_pieces, write_reviews
+from support.studies import PRETRAINING
+from training.fairseq_checkpoint import load_fairseq_checkpoint
+
+# PRETRAINING: 100 texts in batches of 40: three updates an epoch, so that the state of update 4 lies within the second,
+# whose masks are others.
+# As the start of sine waves is to be read off: no update moves it.
+WAVES = PRETRAINING | {"updates": 2, "warmup_updates": 1, "lr": 1e-12, "weight_decay": 0.0, "init_sd": 0.05}
+WAVES |= {"position_init": "sinusoidal"}
+
+
+def pretrain(name, settings=PRETRAINING, kill=None):
+    outputs = {
+        "model": f"{name}/model.pt",
+        "history": f"{name}/history.tsv",
+        "tensorboard": f"{name}/tensorboard",
+        "states": f"{name}/states",
+    }
+    arguments = {"data": "corpus", "architecture": ARCHITECTURE, "pretraining": settings, "threads": 1} | outputs
+    return {"name": name, "script": "checkpoint.pretrain", "arguments": arguments, "kill": kill}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Pieces, and pretrainings in a folder each: `whole`, `again` (killed once), `last`, `waves`."""
+    folder = tmp_path_factory.mktemp("pretrain")
+    write_reviews(folder)
+    files = {"train": "train.txt", "valid": "valid.txt", "model": "spm.model", "dictionary": "dict.txt"}
+    corpus = {
+        "script": "checkpoint.binarize_corpus",
+        "arguments": {**files, "folder": "corpus", "limit": 30, "threads": 1},
+    }
+    # Killed before its sixth update: the state of the fourth lies within the second epoch.
+    killed = pretrain("again", kill={"before_step": 6})
+    runs = [corpus | {"name": "corpus"}, pretrain("whole"), killed, pretrain("again"), pretrain("waves", WAVES)]
+    # Killed when the state of the last update is saved, and nothing made of it.
+    runs += [pretrain("last", kill={"after": "checkpoint.pretrain:train"}), pretrain("last")]
+    run_forked(folder, runs)
+    return folder
+
+
+def table(path, name):
+    return load_fairseq_checkpoint(str(path))["model"][f"encoder.sentence_encoder.{name}.weight"]
+
+
+def test_the_embedding_table_has_the_configured_rows(made):
+    # <s> <pad> </s> <unk>, 295 pieces, <mask>: 300.
+    lines = read_lines(made / "dict.txt")
+    assert len(lines) == 295 and all(line.endswith(" 1") for line in lines)
+    assert not {"<s>", "</s>", "<unk>"} & {line.split(" ")[0] for line in lines}
+    assert table(made / "whole" / "model.pt", "embed_tokens").shape == torch.Size([300, 32])
+    # Padding index 1 shifts the positions by 2.
+    assert table(made / "whole" / "model.pt", "embed_positions").shape == torch.Size([66, 32])
+
+
+def test_the_same_corpus_gives_the_same_piece_model_wherever_it_lies(made, tmp_path):
+    shutil.copy(made / "train.txt", tmp_path / "corpus.txt")
+    learn_pieces(tmp_path / "corpus.txt", tmp_path / "spm.model", tmp_path / "dict.txt")
+    assert sha256(tmp_path / "spm.model") == sha256(made / "spm.model")
+
+
+def test_a_sample_of_a_long_corpus_is_the_same_one_each_time(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_sentencepiece, "SENTENCES", 60)
+    for name in ("a", "b"):
+        learn_pieces(made / "train.txt", tmp_path / f"{name}.model", tmp_path / f"{name}.txt")
+    assert sha256(tmp_path / "a.model") == sha256(tmp_path / "b.model") != sha256(made / "spm.model")
+    taken = train_sentencepiece.sample(made / "train.txt", 60)
+    assert len(taken) == 60 and max(taken) < len(read_lines(made / "train.txt")) == 100
+
+
+def test_a_vocabulary_too_large_for_the_corpus_names_its_key(made, tmp_path):
+    with pytest.raises(StudyError, match="checkpoint.sentencepiece.vocab_size: 50000"):
+        learn_pieces(made / "train.txt", tmp_path / "m", tmp_path / "d", rows=50000)
+    assert os.listdir(tmp_path) == []
+
+
+def test_pretraining_records_loss_in_nats_at_each_interval(made):
+    rows = read_tsv(made / "whole" / "history.tsv")
+    assert [int(row["update"]) for row in rows if row["split"] == "valid"] == [2, 4, 6, 8]
+    # A fresh model knows nothing: close to ln 300 = 5.7 nats a predicted token.
+    assert 5.0 < float(rows[0]["loss"]) < 6.5
+    assert not (made / "whole" / "states").exists()
+
+
+def test_a_killed_pretraining_goes_on_and_ends_with_the_same_weights(made):
+    assert "going on after update 4" in (made / "again.log").read_text()
+    for name in ("model.pt", "history.tsv"):
+        assert (made / "again" / name).read_bytes() == (made / "whole" / name).read_bytes()
+
+
+def test_a_pretraining_whose_last_state_is_saved_trains_no_more(made):
+    """fairseq would make one more update before it looks at --max-update, and another at every further start."""
+    for name in ("model.pt", "history.tsv"):
+        assert (made / "last" / name).read_bytes() == (made / "whole" / name).read_bytes()
+
+
+def test_positions_may_start_as_sine_waves(made):
+    positions = table(made / "waves" / "model.pt", "embed_positions")
+    assert (positions[1] == 0).all()  # padding
+    for row, i in ((2, 0), (17, 3), (65, 15)):
+        angle = row * 10000 ** (-i / 15)  # 32 columns: 16 sines, then 16 cosines, of rates 1 to 1/10000
+        for column, wave in ((i, math.sin(angle)), (16 + i, math.cos(angle))):
+            assert float(positions[row, column]) == pytest.approx(0.05 * 2**0.5 * wave, abs=1e-5)

@@ -1,0 +1,185 @@
+"""The data audit: planted duplicates and leaks are found, and the fast search equals the plain one."""
+
+import random
+import time
+
+import pytest
+import sentencepiece
+
+from common.errors import StudyError
+from common.files import read_json, read_tsv, write_lines
+from data.audit_data import find_duplicates, find_in_corpus, main, near_duplicates, normalised
+from data.lib.reviews import SPLITS
+
+WORDS = (
+    "le livre roman auteur histoire page style lecture récit intrigue héros plume fin début chapitre émotion".split()
+)
+
+
+def reviews(n, seed, length=30):
+    """n different reviews: every fourth word is of a large invented vocabulary, so that none are alike by chance."""
+    generator = random.Random(seed)
+    return [
+        " ".join(
+            "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=7)) if i % 4 == 0 else generator.choice(WORDS)
+            for i in range(length)
+        )
+        for _ in range(n)
+    ]
+
+
+def test_normalised():
+    assert normalised("  L’Été, « SUPERBE »…\tlu_2 fois ! ") == "l été superbe lu 2 fois"
+    assert normalised("ﬁn") == "fin"  # the ligature
+    assert normalised("...") == ""
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """Texts, some of them alike, and the Jaccard similarity of every pair, found the plain way."""
+    generator, texts = random.Random(3), ["", "a", "oui", "oui oui"]
+    for base in reviews(60, 1):
+        texts.append(base)
+        for n_changes in (1, 3, 6):
+            words = base.split()
+            for _ in range(n_changes):
+                words[generator.randrange(len(words))] = generator.choice(WORDS)
+            texts.append(" ".join(words))
+    sets = [{text[i : i + 5] for i in range(max(1, len(text) - 4))} for text in texts]
+    return texts, {(i, j): len(sets[i] & sets[j]) / len(sets[i] | sets[j]) for j in range(len(sets)) for i in range(j)}
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
+def test_near_duplicates_against_every_pair(alike, threshold):
+    texts, similarities = alike
+    expected = sorted(pair for pair, similarity in similarities.items() if similarity >= threshold)
+    assert expected
+    assert [(i, j) for i, j, _ in near_duplicates(texts, threshold=threshold)] == expected
+    queries = near_duplicates(texts, n_queries=50, threshold=threshold)
+    assert [(i, j) for i, j, _ in queries] == [(i, j) for i, j in expected if i < 50]
+
+
+def test_similarity_by_hand():
+    # "abcdefghi": 5 shingles; "abcdefghij": 6, 5 shared: 5 / 6 = 0.8333
+    assert near_duplicates(["abcdefghi", "abcdefghij"]) == [(0, 1, 0.8333)]
+    assert near_duplicates(["abcdefgh", "abcdefghij"]) == []  # 4 of 6
+
+
+def test_a_planted_duplicate_across_splits_is_found():
+    splits = {"train": reviews(50, 1), "valid": reviews(20, 2), "test": reviews(50, 3), "unlabelled": reviews(200, 4)}
+    splits["test"][7] = "  " + splits["train"][11].upper() + " !!"
+    splits["test"][9] = splits["valid"][3] + " fin"
+    splits["unlabelled"][100] = splits["test"][20]
+    splits["train"][40] = splits["train"][11]
+    found = {(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits)}
+    assert found == {
+        ("train", 11, "train", 40, "exact"),
+        ("train", 40, "test", 7, "exact"),
+        ("valid", 3, "test", 9, "near"),
+        ("test", 20, "unlabelled", 100, "exact"),
+    }
+
+
+def test_clean_splits_have_no_duplicate():
+    assert find_duplicates({"train": reviews(50, 1), "valid": [], "test": reviews(50, 3), "unlabelled": []}) == []
+
+
+def test_test_text_in_the_corpus_is_found(tmp_path):
+    test = [*reviews(20, 1, length=40), "très court"]
+    corpus = reviews(100, 2, length=40)
+    corpus[3] = test[5]  # the line itself
+    corpus[8] = "avant " + corpus[8] + " " + test[6] + " puis la suite"  # inside a longer line
+    corpus[9] = " ".join(test[7].split()[:20])  # half of it: 8 of its 28 runs of 13 words
+    corpus[10] = "Très court !"
+    write_lines(tmp_path / "corpus.txt", corpus + corpus)
+    found = find_in_corpus(test, [str(tmp_path / "corpus.txt")])
+    assert [(e["line"], e["kind"]) for e in found] == [(5, "line"), (6, "contained"), (20, "line")]
+    assert find_in_corpus(test[8:20], [str(tmp_path / "corpus.txt")]) == []
+
+
+def test_the_search_is_quick():
+    splits = {"train": reviews(450, 1, 80), "valid": reviews(50, 2, 80), "test": reviews(500, 3, 80)}
+    splits["unlabelled"] = reviews(1500, 4, 80)
+    started = time.process_time()
+    assert find_duplicates(splits) == []
+    # 3.1 million pairs, of some 10 microseconds each when compared one by one.
+    assert time.process_time() - started < 8
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    """A SentencePiece model and a dictionary that lacks one of its pieces."""
+    folder = tmp_path_factory.mktemp("pieces")
+    write_lines(folder / "text.txt", reviews(100, 9))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text.txt"), model_prefix=str(folder / "model"), vocab_size=120, num_threads=1,
+        minloglevel=2,
+    )  # fmt: skip
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "model.model"))
+    lost = processor.encode("le livre", out_type=str)[0]
+    kept = [processor.id_to_piece(i) for i in range(3, 120) if processor.id_to_piece(i) != lost]
+    write_lines(folder / "dict.txt", [f"{piece} 1" for piece in kept])
+    return folder, processor, lost
+
+
+def run_main(tmp_path, pieces, splits, labels, corpora=()):
+    folder = pieces[0]
+    for name, lines in splits.items():
+        write_lines(tmp_path / f"{name}.review", lines)
+    for name, lines in labels.items():
+        write_lines(tmp_path / f"{name}.label", lines)
+    main(
+        reviews=[str(tmp_path / f"{split}.review") for split in SPLITS],
+        labels=[str(tmp_path / f"{split}.label") for split in SPLITS],
+        unlabelled=str(tmp_path / "unlabelled.review"),
+        model=str(folder / "model.model"),
+        dictionary=str(folder / "dict.txt"),
+        corpora=list(corpora),
+        table=str(tmp_path / "audit.tsv"),
+        details=str(tmp_path / "audit.json"),
+        max_positions=22,
+    )
+    rows = {(row["check"], row["split"], row["other"]): row for row in read_tsv(tmp_path / "audit.tsv")}
+    return rows, read_json(tmp_path / "audit.json")
+
+
+def test_audit_files(tmp_path, pieces):
+    _, processor, lost = pieces
+    splits = {"train": reviews(8, 1), "valid": reviews(4, 2), "test": reviews(6, 3), "unlabelled": []}
+    splits["test"][0] = splits["train"][0]
+    labels = {"train": list("11110000"), "valid": list("1100"), "test": list("010101")}
+    rows, report = run_main(tmp_path, pieces, splits, labels)
+    assert float(rows[("share positive", "test", "")]["value"]) == 0.5
+    encoded = processor.encode(splits["train"], out_type=str)
+    unknown, n = sum(p == lost for x in encoded for p in x), sum(len(x) for x in encoded)
+    assert unknown > 0 and float(rows[("unknown-piece rate", "train", "")]["value"]) == pytest.approx(unknown / n)
+    assert float(rows[("share truncated", "train", "")]["value"]) == sum(len(x) > 20 for x in encoded) / 8
+    assert float(rows[("mean pieces", "train", "")]["value"]) == pytest.approx(n / 8)
+    leak = rows[("exact duplicates, pairs", "train", "test")]
+    assert (leak["value"], leak["status"], leak["note"]) == ("1", "leak", "1 with different labels")
+    assert rows[("exact duplicates, pairs", "valid", "test")]["status"] == "ok"
+    assert rows[("test reviews in training or validation", "test", "train, valid")]["value"] == "1"
+    assert rows[("test reviews in the pretraining corpus", "test", "corpus")]["status"] == "not checked"
+    assert report["n_leaks"] == 2 and report["duplicates"][0]["line"] == 0
+    assert sum(report["lengths"]["test"]["histogram"].values()) == 6
+    # No text of a review may leave the data folder: every fourth word is invented and would be recognised.
+    assert not any(word in (tmp_path / "audit.json").read_text() for word in splits["train"][0].split()[::4])
+
+
+def test_audit_of_the_corpus(tmp_path, pieces):
+    splits = {"train": reviews(8, 1), "valid": reviews(4, 2), "test": reviews(6, 3), "unlabelled": reviews(9, 4)}
+    labels = {"train": list("11110000"), "valid": list("1100"), "test": list("010101")}
+    key = ("test reviews in the pretraining corpus", "test", "corpus")
+    write_lines(tmp_path / "corpus.txt", splits["train"] + splits["unlabelled"])
+    rows, _ = run_main(tmp_path, pieces, splits, labels, [str(tmp_path / "corpus.txt")])
+    assert (rows[key]["status"], rows[key]["value"]) == ("ok", "0")
+    write_lines(tmp_path / "corpus.txt", splits["train"] + splits["test"][2:3])
+    rows, report = run_main(tmp_path, pieces, splits, labels, [str(tmp_path / "corpus.txt")])
+    assert (rows[key]["status"], rows[key]["value"]) == ("leak", "1")
+    assert report["test_in_corpus"] == [{"kind": "line", "line": 2, "share": 1.0}]
+
+
+def test_unequal_files_are_named(tmp_path, pieces):
+    splits = {"train": reviews(8, 1), "valid": reviews(4, 2), "test": reviews(6, 3), "unlabelled": []}
+    with pytest.raises(StudyError, match="valid.review has 4 reviews.*3 labels"):
+        run_main(tmp_path, pieces, splits, {"train": list("11110000"), "valid": list("110"), "test": list("010101")})

@@ -1,0 +1,70 @@
+"""What every run started from, judged after all runs."""
+
+import pytest
+import torch
+
+from common.errors import StudyError
+from common.files import read_tsv, write_json
+from finetuning import prove_weights
+from support.arms import facts
+from training.weights import prove_weights as prove
+from training.weights import tensor_sha256
+
+
+def draw(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return {
+        "encoder.a": torch.randn(3, 2, generator=generator),
+        "encoder.b": torch.randn(4, generator=generator),
+        "encoder.norm": torch.ones(4),
+        "head.w": torch.randn(2, generator=generator),
+    }
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Two runs' proofs and the converted checkpoint, as the rules leave them."""
+    checkpoint = {name: tensor for name, tensor in draw(1).items() if not name.startswith("head.")}
+    hashes = {name: tensor_sha256(tensor) for name, tensor in checkpoint.items()}
+    (tmp_path / "huggingface").mkdir()
+    write_json(tmp_path / "huggingface" / "conversion.json", {"tensors": hashes})
+    for init, memory, reference in (
+        ("pretrained", checkpoint | {"head.w": draw(2)["head.w"]}, checkpoint),
+        ("random", draw(3), {}),
+    ):
+        folder = tmp_path / "finetuning" / f"fairseq-{init}" / "seed4"
+        folder.mkdir(parents=True)
+        write_json(folder / "weights.json", prove(memory, reference, init, head="head."))
+    return tmp_path
+
+
+def run(study):
+    proofs = [study / "finetuning" / f"fairseq-{init}" / "seed4" / "weights.json" for init in ("pretrained", "random")]
+    arms = {f"fairseq-{init}": list(facts("fairseq", init).values()) for init in ("pretrained", "random")}
+    prove_weights.main(proofs, [study / "huggingface"], ["checkpoint"], arms, study / "weights.tsv")
+    return read_tsv(study / "weights.tsv")
+
+
+def test_the_counts_of_each_run(study):
+    one, two = run(study)
+    names = ("arm", "framework", "model", "init", "seed", *prove_weights.COUNTS)
+    assert list(one) == list(prove_weights.COLUMNS) == list(names)
+    assert list(one.values()) == ["fairseq-pretrained", "fairseq", "checkpoint", "pretrained", "4", "3", "2", "0", "1"]
+    assert list(two.values()) == ["fairseq-random", "fairseq", "checkpoint", "random", "4", "3", "0", "2", "1"]
+
+
+@pytest.mark.parametrize("name", ["encoder.a", "encoder.q"])
+def test_a_random_run_with_a_tensor_of_the_checkpoint_is_told(study, name):
+    folder = study / "finetuning" / "fairseq-random" / "seed4"
+    memory = draw(3) | {name: draw(1)["encoder.a"]}
+    write_json(folder / "weights.json", prove(memory, {}, "random", head="head."))
+    with pytest.raises(StudyError, match=f"seed4/weights.json: .*tensor {name}: it is not random"):
+        run(study)
+    assert not (study / "weights.tsv").exists()
+
+
+def test_a_pretrained_run_from_another_checkpoint_is_told(study):
+    folder = study / "finetuning" / "fairseq-pretrained" / "seed4"
+    write_json(folder / "weights.json", prove(draw(5), draw(5), "pretrained", head="head."))
+    with pytest.raises(StudyError, match="tensor encoder.a is not the checkpoint's: train the run again"):
+        run(study)

@@ -1,0 +1,242 @@
+"""Fine-tuning that is killed and run again ends bit for bit like one that was not, in both frameworks."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from common.errors import StudyError
+from common.files import read_json, read_tsv, write_json
+from finetuning.lib.protocol import framework_settings, run_seeds
+from finetuning.lib.token_ids import write_token_ids
+from support.arms import facts
+from support.killed_runs import run_forked
+from support.reviews import ARCHITECTURE, binarize, write_reviews
+from support.studies import FINETUNING
+from training.fairseq_checkpoint import allow_fairseq_classes
+from training.state import code_hash, load_state, save_state, state_folder
+
+# 40 reviews in batches of 4: 10 updates an epoch, 30 in all; states after 4, 8, ..., 28, of which 20 ends an epoch.
+SETTINGS = FINETUNING | {"batch_size": 4, "epochs": 3, "classifier_dropout": 0.1}
+SAVE_EVERY = 4
+OUTPUTS = ("checkpoints", "history", "run", "weights", "tensorboard")
+# One run, killed at every start but the last: (where, the update that the next start goes on after).
+KILLS = [
+    ({"before_step": 3}, 0),  # before the first state
+    ({"in_save": 3}, 8),  # in an epoch, in the middle of writing state 12
+    ({"in_checkpoint": 1}, 8),  # from 8: at the end of epoch 1, half of its weights written
+    ({"before_step": 13}, 20),  # from 8: 12 updates more, which end epoch 2
+    ({"before_step": 2}, 20),  # from 20: no new state
+    ({"before_step": 10}, 28),  # from 20: before the last update
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Binarized reviews, the same as token ids, and a checkpoint folder for Hugging Face's sizes."""
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    folder = tmp_path_factory.mktemp("resume")
+    rows = write_reviews(folder)
+    binarize(folder, "train-valid")
+    for split in ("train", "valid"):
+        ids = [[0, *(7 + ord(letter) % 200 for letter in text[:40]), 2] for text, _ in rows[split]]
+        write_token_ids(str(folder / f"{split}.npz"), ids, [label for _, label in rows[split]])
+    config = RobertaConfig(
+        vocab_size=300,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=66,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        pad_token_id=1,
+    )
+    torch.manual_seed(0)
+    RobertaForMaskedLM(config).save_pretrained(str(folder / "huggingface"))
+    write_json(folder / "huggingface" / "conversion.json", {"heads_verified": True})
+    return folder
+
+
+def arguments(framework, data, name, settings=SETTINGS, save_every=SAVE_EVERY, seed=3):
+    """Arguments of the script's `main`; what it writes lies in the folder `name`."""
+    found = {output: f"{name}/{output}" for output in OUTPUTS}
+    found |= {"seed": seed, "settings": settings, "threads": 1, "states": f"{name}/states", "save_every": save_every}
+    if framework == "fairseq":
+        return found | {
+            "data": str(data / "train-valid"),
+            "checkpoint": None,
+            "facts": facts(framework, "random"),
+            "architecture": ARCHITECTURE,
+        }
+    files = {"train": "train.npz", "valid": "valid.npz", "checkpoint": "huggingface"}
+    return found | {key: str(data / file) for key, file in files.items()} | {"facts": facts(framework, "pretrained")}
+
+
+@pytest.fixture(scope="module", params=["fairseq", "huggingface"])
+def runs(request, data, tmp_path_factory):
+    """A folder with an undisturbed run, `whole`, one killed again and again, and runs with other settings."""
+    framework, folder = request.param, tmp_path_factory.mktemp(request.param)
+
+    def run(name, *more, kill=None, **others):
+        given = arguments(framework, data, name, *more, **others)
+        return {"name": name, "script": f"finetuning.finetune_{framework}", "arguments": given, "kill": kill}
+
+    todo = [run("whole", save_every=0), *(run("killed", kill=kill) for kill, _ in KILLS), run("killed")]
+    # Killed with one rate, run again with another.
+    todo += [run("other", kill={"before_step": 15}), run("other", SETTINGS | {"lr": 2e-3})]
+    # Seeds of their own: the run's seed is then dropout's alone.
+    settings = SETTINGS | {"dropout": 0.0, "classifier_dropout": 0.0}
+    for name, seeds in (("both_seeds", {"init_seed": 3, "data_seed": 3}), ("init", {"init_seed": 5})):
+        todo.append(run(name, settings | seeds, 0, seed=4))
+    run_forked(folder, [*todo, run("one_seed", settings, 0)])
+    return folder
+
+
+def weights(folder):
+    """Every epoch's tensors by file and name."""
+    allow_fairseq_classes()
+    files = sorted(path for path in (folder / "checkpoints").rglob("*") if path.suffix in (".pt", ".safetensors"))
+    load = {".pt": lambda path: torch.load(path, weights_only=True)["model"], ".safetensors": load_file}
+    return {str(path.relative_to(folder)): load[path.suffix](path) for path in files}
+
+
+def points(folder):
+    """The TensorBoard points (folder, name, step, value) that do not tell time."""
+    found = []
+    for place in sorted({path.parent for path in (folder / "tensorboard").rglob("events.out.*")}):
+        accumulator = EventAccumulator(str(place)).Reload()
+        for tag in accumulator.Tags()["scalars"]:
+            if not tag.endswith(("wps", "ups", "wall", "per_second", "runtime")):
+                for event in accumulator.Scalars(tag):
+                    found.append((str(place.relative_to(folder)), tag, event.step, event.value))
+    return sorted(found)
+
+
+def same(one, two):
+    """Assert that two runs ended alike: history, weights of every epoch, proof of the start, protocol, curves."""
+    assert (one / "history").read_bytes() == (two / "history").read_bytes()
+    assert read_json(one / "weights") == read_json(two / "weights")
+    assert read_json(one / "run")["protocol"] == read_json(two / "run")["protocol"]
+    first, second = weights(one), weights(two)
+    assert first.keys() == second.keys() and len(first) == SETTINGS["epochs"]
+    for file, tensors in first.items():
+        assert tensors.keys() == second[file].keys()
+        assert all(torch.equal(tensor, second[file][name]) for name, tensor in tensors.items()), file
+    files = [sorted(str(p.relative_to(f / "checkpoints")) for p in (f / "checkpoints").rglob("*")) for f in (one, two)]
+    assert files[0] == files[1]
+    assert points(one) == points(two) and len(points(one)) > 10
+
+
+def test_a_killed_run_ends_like_one_never_stopped(runs):
+    lines = (runs / "killed.log").read_text().splitlines()
+    assert [int(line.split()[-1]) for line in lines if "going on after" in line] == [n for _, n in KILLS if n]
+    same(runs / "whole", runs / "killed")
+    run = read_json(runs / "killed" / "run")
+    assert run["resumed_after"] == 28 and run["train_seconds"] > 0
+    # The state is gone, and so is what the kills left behind.
+    assert sorted(os.listdir(runs / "killed")) == sorted(OUTPUTS)
+
+
+def test_a_changed_hyperparameter_starts_anew(runs):
+    assert "going on" not in (runs / "other.log").read_text()
+    run = read_json(runs / "other" / "run")
+    assert run["resumed_after"] == 0 and run["protocol"]["peak_lr"] == 2e-3
+    rows = [read_tsv(runs / name / "history") for name in ("whole", "other")]
+    assert rows[0] != rows[1]
+    # The state of the earlier settings is gone too.
+    assert sorted(os.listdir(runs / "other")) == sorted(OUTPUTS)
+
+
+def test_seeds_of_weights_and_order_default_to_the_runs(runs):
+    """Without dropout, seed 4 with both other seeds 3 is seed 3; another initialisation is another run."""
+    same(runs / "one_seed", runs / "both_seeds")
+    told = {name: read_json(runs / name / "run") for name in ("one_seed", "both_seeds", "init")}
+    shown = {name: (run["seed"], run["init_seed"], run["data_seed"]) for name, run in told.items()}
+    assert shown == {"one_seed": (3, 3, 3), "both_seeds": (4, 3, 3), "init": (4, 5, 4)}
+    assert (runs / "init" / "history").read_bytes() != (runs / "one_seed" / "history").read_bytes()
+
+
+def test_settings_hold_the_seeds_and_not_what_no_result_depends_on():
+    finetuning = {"protocol": "matched", "init_seed": None, "data_seed": 7}
+    finetuning |= {"training": {"batch_size": 8, "batching": "random", "save_every": 100}}
+    settings = framework_settings(finetuning, "fairseq")
+    assert "save_every" not in settings and "save_every" in finetuning["training"]
+    assert run_seeds(settings, 2) == {"init_seed": 2, "data_seed": 7}
+
+
+# ---------------------------------------------------------------- the state's own file
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A state with a file that grew after it, one that it does not know, and a curve that it does."""
+    made = Path(state_folder(str(tmp_path), {"lr": 1.0}))
+    (made / "curve").mkdir()
+    (made / "curve" / "events").write_bytes(b"12345")
+    save_state(str(made), {"updates": 3, "weights": torch.arange(1000.0)})
+    (made / "curve" / "events").write_bytes(b"1234567")
+    (made / "later").write_bytes(b"x")
+    return made
+
+
+def test_a_state_brings_its_files_back(folder):
+    state = load_state(str(folder))
+    assert state["updates"] == 3 and torch.equal(state["weights"], torch.arange(1000.0))
+    assert (folder / "curve" / "events").read_bytes() == b"12345"
+    assert sorted(os.listdir(folder)) == ["curve", "key.json", "state.pt"]
+
+
+def test_a_changed_byte_is_seen(folder, capsys):
+    with zipfile.ZipFile(folder / "state.pt") as archive:
+        largest = max(archive.infolist(), key=lambda entry: entry.file_size)
+    content = bytearray((folder / "state.pt").read_bytes())
+    content[largest.header_offset + 2000] ^= 1
+    (folder / "state.pt").write_bytes(content)
+    assert torch.load(folder / "state.pt", weights_only=True)["updates"] == 3  # PyTorch alone would go on
+    assert load_state(str(folder)) is None
+    assert "is damaged" in capsys.readouterr().out
+    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "key.json"]
+
+
+def test_a_torn_state_is_not_taken(folder):
+    content = (folder / "state.pt").read_bytes()
+    (folder / "state.pt").write_bytes(content[: len(content) // 2])
+    assert load_state(str(folder)) is None
+    assert load_state(str(folder)) is None
+
+
+def test_a_state_whose_files_are_gone_is_not_taken(folder):
+    (folder / "curve" / "events").write_bytes(b"123")
+    assert load_state(str(folder)) is None
+
+
+def test_a_state_runs_no_code(folder):
+    class Harmful:
+        def __reduce__(self):
+            return os.mkdir, (str(folder / "harmed"),)
+
+    torch.save({"updates": 3, "files": {}, "harmful": Harmful()}, folder / "state.pt")
+    assert load_state(str(folder)) is None
+    assert not (folder / "harmed").exists()
+
+
+def test_a_failed_save_leaves_the_earlier_state(folder, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(StudyError, match="the disk is full"):
+        save_state(str(folder), {"updates": 4})
+    assert load_state(str(folder))["updates"] == 3
+
+
+def test_the_key_is_of_settings_and_code(tmp_path):
+    folders = {state_folder(str(tmp_path), key) for key in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3})}
+    assert len(folders) == 2
+    assert code_hash(save_state) != code_hash(load_state) != code_hash(load_state, save_state)

@@ -1,0 +1,100 @@
+"""The arithmetic of the benchmarks; they themselves run by `make benchmark`, never in the tests."""
+
+import math
+import types
+
+import pytest
+from tensorboardX import SummaryWriter
+
+import benchmark
+import equivalence
+import plain_commands
+from support import studies
+
+
+def test_an_update_is_the_median_interval_between_logged_points(tmp_path):
+    # Points every 10 updates; a validation of 90 s lies between updates 20 and 30.
+    times = {10: 100.0, 20: 105.0, 30: 200.0, 40: 205.0, 50: 210.0}
+    with SummaryWriter(str(tmp_path / "train")) as writer:
+        for step, time in times.items():
+            writer.add_scalar("loss", 1.0, step, walltime=time)
+    # Intervals an update: 0.5, 9.5, 0.5, 0.5 s.
+    assert benchmark.seconds_an_update(tmp_path) == (pytest.approx(0.5), (10, 100.0))
+
+
+def test_arithmetic_of_an_update(monkeypatch):
+    sizes = {"layers": 4, "width": 512, "ffn_width": 512}
+    study = types.SimpleNamespace(config={"checkpoint": {"architecture": sizes}})
+    # 8 reviews of 100 tokens: 800 tokens, 8 * 100^2 = 80 000 squares.
+    monkeypatch.setattr(benchmark, "tokens_an_update", lambda study: (800, 80_000))
+    # A layer holds 6 * 512^2 = 1 572 864 weights (PROTOCOL); 6 operations each, 800 tokens, 4 layers: 30.199 GFLOP.
+    # Attention: 12 * 80 000 * 512 * 4 = 1.966 GFLOP.
+    assert benchmark.gflop_an_update(study) == pytest.approx(30.199 + 1.966, abs=1e-3)
+
+
+def test_summary_is_of_medians_and_shows_every_round():
+    def costs(*seconds):
+        keys = ("seconds", "cpu_seconds", "update_seconds", "startup_seconds", "peak_mb")
+        return [dict.fromkeys(keys, value) for value in seconds]
+
+    found = benchmark.summary(costs(10, 20, 12), costs(3, 3, 3))["seconds"]
+    assert (found["plain"], found["workflow"], found["ratio"]) == (12, 3, 0.25)
+    assert found["ratio_range"] == [0.15, 0.3]
+
+
+def test_the_plain_commands_train_with_the_studys_hyperparameters():
+    # Values that no framework has by itself, so that a default cannot pass for them.
+    chosen = {"lr": 0.123, "weight_decay": 0.321, "dropout": 0.27, "batch_size": 7, "epochs": 9}
+    study = plain_commands.Study.__new__(plain_commands.Study)
+    study.results, study.plain = "results", "plain"
+    study.config = {
+        "data": {"n_train": 70},
+        "checkpoint": {
+            "architecture": {"layers": 1, "width": 8, "ffn_width": 8, "heads": 2, "max_positions": 16},
+        },
+        "finetuning": {"training": {**studies.FINETUNING, **chosen, "betas": [0.8, 0.7], "eps": 1e-8}},
+    }
+    names = {
+        "fairseq": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--max-epoch"),
+        "huggingface": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--epochs"),
+    }
+    for framework, flags in names.items():
+        words = study.plain_command(framework, "pretrained", 1, "out")
+        found = [float(words[words.index(flag) + 1]) for flag in flags]
+        assert found == list(chosen.values())
+        assert "0.8, 0.7" in " ".join(words) or "0.8 0.7" in " ".join(words)
+
+
+def test_plain_fairseq_is_read_from_its_log(tmp_path):
+    text = (
+        "INFO | valid | epoch 001 | valid on 'valid' subset | loss 1 | nll_loss 0.01 | accuracy 62.5 | wps 10\n"
+        "INFO | test | epoch 001 | valid on 'test' subset | loss 0.5 | nll_loss 0.01 | accuracy 65.8 | wps 9\n"
+    )
+    (tmp_path / "log").write_text(text, encoding="utf-8")
+    # One bit is ln 2 nats.
+    assert equivalence.plain_fairseq(tmp_path) == [
+        (1, "valid", "loss", pytest.approx(math.log(2))),
+        (1, "valid", "accuracy", 0.625),
+        (1, "test", "loss", pytest.approx(math.log(2) / 2)),
+        (1, "test", "accuracy", pytest.approx(0.658)),
+    ]
+
+
+def test_the_plain_side_is_tested_at_its_best_validation_epoch_the_earliest_of_equals():
+    rows = [(e, "valid", "accuracy", v) for e, v in ((1, 0.5), (2, 0.7), (3, 0.7))]
+    rows += [(e, "test", "accuracy", v) for e, v in ((1, 0.4), (2, 0.6), (3, 0.8))]
+    assert equivalence.test_accuracy(rows) == 0.6
+
+
+def test_equivalence_needs_both_sides_within_the_margin():
+    plain = [0.700, 0.702, 0.704, 0.706, 0.708]
+    near = equivalence.compare(plain, [value + 0.002 for value in plain])
+    far = equivalence.compare(plain, [value + 0.02 for value in plain])
+    assert near["equivalent"] and not far["equivalent"]
+    assert near["difference"] == pytest.approx(0.002)
+    # Five values 0.002 apart: variance 1e-5, so se = sqrt(2 * 1e-5 / 5) = 0.002; t(0.95, 8) = 1.8595.
+    assert near["interval_90"] == pytest.approx([0.002 - 1.8595 * 0.002, 0.002 + 1.8595 * 0.002], abs=1e-6)
+    # The interval and the test agree: inside the margin exactly where p < 0.05.
+    for found in (near, far):
+        low, high = found["interval_90"]
+        assert found["equivalent"] == (-found["margin"] < low and high < found["margin"])

@@ -1,0 +1,185 @@
+"""The commands of every day: the Makefile, with empty packages of the right names or stand-ins for the tools."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.environments import ROOT, rules
+from support.makefile import Project, write_index, write_wheel
+
+
+@pytest.fixture
+def make(tmp_path):
+    """A function that runs make in a project whose packages are empty, without any network."""
+    project, index = Project(tmp_path / "a project"), write_index(tmp_path / "wheels")
+
+    def run(*arguments, **variables):
+        return project.make(*arguments, index=index, **variables)
+
+    run.project = project.folder
+    return run
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A project with a finished environment of stand-ins, which print name and arguments."""
+    project = Project(tmp_path / "a project")
+    project.finish_environment()
+    return project
+
+
+# --- the environment --------------------------------------------------------------------------------------------------
+
+
+def stamps(project):
+    return sorted(path.name for path in (project / ".venv").glob("installed-*"))
+
+
+@pytest.mark.workflow
+def test_set_up_is_done_once_and_repaired(make):
+    first = make("test-env")
+    assert first.returncode == 0, first.stdout
+    assert len(stamps(make.project)) == 2
+    # Again, and with newer files of the same content: nothing to do.
+    for path in make.project.glob("requirements*.txt"):
+        path.touch()
+    again = make("test-env")
+    assert again.returncode == 0 and "Nothing to be done" in again.stdout
+
+    # Half a package, as a killed pip leaves it: the environment is made anew.
+    package = make.project / ".venv/lib/python3.11/site-packages/transformers/__init__.py"
+    package.unlink()
+    (make.project / ".venv" / ".unfinished").touch()
+    repaired = make("env")
+    assert repaired.returncode == 0 and "recreating" in repaired.stdout and package.exists()
+
+    # A lock that cannot be had: one message, and the mark that makes the next run start anew, as above.
+    with (make.project / "requirements.txt").open("a") as lock:
+        lock.write("absent-package==1.0\n")
+    failed = make("env")
+    assert failed.returncode == 2 and "the installation stopped; the whole log is .venv/install.log" in failed.stdout
+    assert (make.project / ".venv" / ".unfinished").exists()
+
+
+@pytest.mark.workflow
+def test_container_definition_brings_what_the_set_up_needs(make):
+    # It cannot be built here (no registry of images): the files that it copies, and what it runs on them.
+    text = (ROOT / "envs" / "workstation.def").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^%(\w+)\n(.*?)(?=^%|\Z)", text, re.MULTILINE | re.DOTALL))
+    copied = dict(line.split() for line in sections["files"].splitlines() if line.strip())
+    assert all(to == f"/opt/study/{path}" and (ROOT / path).is_file() for path, to in copied.items())
+    for path in make.project.iterdir():
+        if path.name not in copied:
+            path.unlink()
+    (command,) = re.findall(r"^ +make (.*)$", sections["post"], re.MULTILINE)
+    done = make(*command.replace("/usr/bin/python3.11", sys.executable).split())
+    assert done.returncode == 0, done.stdout
+    assert "PATH=/opt/study/.venv/bin:" in sections["environment"]
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("build", ["", "cpu", "cu126"])
+def test_one_pin_serves_every_build_of_pytorch(tmp_path, build):
+    # An index or folder named beside PyPI by PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS offers torch 1.0+cpu: pip takes it.
+    for version in {"1.0", f"1.0+{build}".rstrip("+")}:
+        write_wheel(tmp_path, "torch", version, "torch")
+    run = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-index", "torch==1.0"],
+        env=os.environ | {"PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.stdout.splitlines()[-1] == f"Would install torch-1.0+{build}".rstrip("+"), run.stderr
+
+
+@pytest.mark.workflow
+def test_set_up_names_what_is_missing(make):
+    absent = make("env", "PYTHON=python3.99")
+    assert absent.returncode == 2 and "Python 3.11 is needed, and 'python3.99' is not one" in absent.stdout
+    assert not (make.project / ".venv").exists()
+    absent = make("env", CXX="no-such-compiler")
+    assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stdout
+    study = make("study", "STUDY=studies/absent.yaml")
+    assert study.returncode == 2 and "give a study's file" in study.stdout
+
+
+# --- what is made again, and what is removed --------------------------------------------------------------------------
+
+
+def test_a_report_that_cannot_be_made_again_is_not_lost(make):
+    page = make.project / "results" / "embedded" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("as it was")
+    (page.parent / "statistics").mkdir()
+    (page.parent / "statistics" / "pairs.tsv").write_text("and what it rests on")
+    (make.project / "config.yaml").write_text("study: embedded\n")
+    done = make("regenerate")
+    assert done.returncode != 0 and "the previous files are back" in done.stdout
+    assert page.read_text() == "as it was"
+    assert (page.parent / "statistics" / "pairs.tsv").read_text() == "and what it rests on"
+
+
+def test_only_rules_that_train_nothing_make_the_page_again(finished):
+    page_rules = set(finished.variable("PAGE_RULES").split())
+    assert page_rules <= rules().keys()
+    reading_checkpoints = {"prove_weights", "score_logits_fairseq", "compare_logits", "build_parameter_ledger"}
+    training = {rule for rule in rules() if rule.startswith(("pretrain", "finetune_", "evaluate_", "test_curve_"))}
+    assert not page_rules & (training | reading_checkpoints)
+
+
+def test_clean_leaves_downloads_and_environments(finished):
+    kept = [".snakemake/conda/1a2b/bin/python", ".snakemake/singularity/image.simg", ".venv/bin/python"]
+    kept += ["resources/host/file.zip"]
+    gone = [".snakemake/metadata/record", ".snakemake/log/run.log", "results/embedded/report.html"]
+    gone += [".pytest_cache/README.md", ".ruff_cache/x", ".hypothesis/x"]
+    for name in {*kept, *gone} - {".venv/bin/python"}:
+        (finished.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (finished.folder / name).write_text("-")
+    for _ in range(2):
+        done = finished.make("clean")
+        assert done.returncode == 0, done.stdout
+        assert all((finished.folder / name).exists() for name in kept)
+        assert not [name for name in gone if (finished.folder / name).parent.exists()]
+
+
+# --- the tests --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, arguments",
+    [
+        (["test"], ["-m", "not slow"]),
+        (["test", "TESTS=tests/unit"], ["tests/unit"]),
+        (["test-slow"], ["-m", "slow"]),
+        (["test-slow", "TESTS=tests/integration/test_s3.py"], ["-m", "slow", "tests/integration/test_s3.py"]),
+    ],
+    ids=" ".join,
+)
+def test_the_slow_tests_have_a_target_of_their_own(finished, words, arguments):
+    done = finished.make(*words)
+    assert done.returncode == 0, done.stdout
+    called = done.stdout.partition("<pytest>\n")[2].splitlines()
+    assert called[:3] == ["<-n>", "<2>", "<--dist>"] and called[4:] == [f"<{word}>" for word in arguments]
+    # The form of the code is judged once.
+    assert ("<ruff>" in done.stdout) == (words[0] == "test")
+    assert re.search(rf"^  {words[0]} +\w", finished.make("help").stdout, re.MULTILINE)
+
+
+def test_new_takes_names_as_they_are(finished):
+    finished.write_program("new_study")
+    done = finished.make("new", "NAME=mine", "TRAIN=my $data/a'b.csv", 'TEST=$(shell touch x) "b".csv', "LABEL=-l")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines() == [
+        "<mine>",
+        "<--train=my $data/a'b.csv>",
+        "<--valid=>",
+        '<--test=$(shell touch x) "b".csv>',
+        "<--text=>",
+        "<--label=-l>",
+        "<--model=>",
+    ]
+    assert not (finished.folder / "x").exists()

@@ -1,0 +1,136 @@
+"""The results that README, published/README.md and the page on performance show are the generated ones."""
+
+import os
+import re
+
+import pytest
+import yaml
+
+import publish
+from analysis.lib.claims import read_claims
+from common.errors import StudyError
+from common.files import read_tsv
+from study.configuration import load_study
+from support import studies
+from tools.publish import FILES, block, finished, links, marks, planned, said, summary, with_block
+
+ROOT = studies.ROOT
+
+
+def page(*name):
+    with open(os.path.join(ROOT, *name), encoding="utf-8") as handle:
+        return handle.read()
+
+
+README = page("README.md")
+RESULTS = page("published", "README.md")
+# The studies whose results are shown.
+PUBLISHED = re.findall(r"<!-- ([a-z-]+)-study -->", RESULTS)
+
+
+def docs(study):
+    return os.path.join(ROOT, "published", study)
+
+
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_the_results_of_a_published_study_are_its_files(study):
+    assert with_block(RESULTS, block(docs(study), study), *marks(study)) == RESULTS
+    assert all(os.path.exists(os.path.join(docs(study), name)) for name in FILES)
+
+
+def test_the_readme_shows_the_open_study_in_short():
+    shown = re.findall(r"<!-- ([a-z-]+)-summary -->", README)
+    assert shown == ["open"] and "open" in PUBLISHED
+    between = marks("open", "summary")
+    assert with_block(README, summary(docs("open"), "published/open"), *between) == README
+
+
+def pair(claim, difference, low, high, **names):
+    names = {"framework_a": "fairseq", "init_a": "random", "framework_b": "huggingface", "init_b": "random"} | names
+    return names | {"claim": claim, "difference": str(difference), "low": str(low), "high": str(high)}
+
+
+def test_a_pair_is_put_into_a_clause():
+    # The second arm is ahead: the difference and its interval change their signs.
+    assert said(pair("difference", -0.0123, -0.02, -0.005)) == (
+        "Hugging Face random beats fairseq random by 1.23 points (95 % interval +0.50 to +2.00)"
+    )
+    assert said(pair("none", 0.01, -0.02, 0.04)) == (
+        "between Hugging Face random and fairseq random (fairseq random is ahead by 1.00 points; 95 % interval "
+        "\N{MINUS SIGN}2.00 to +4.00)"
+    )
+    conditional = said(pair("if_normal", 0.01, 0.005, 0.015, init_a="pretrained"))
+    assert conditional.startswith("fairseq pretrained beats Hugging Face random by 1.00 points") and (
+        "if the seeds' accuracies are taken as normal" in conditional
+    )
+
+
+def test_the_readme_is_one_page():
+    assert len(README.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_what_a_published_study_says_of_itself_holds(study):
+    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    own = [claim["id"] for file in config["claims"] for claim in read_claims(os.path.join(ROOT, file))]
+    verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs(study), "claims.tsv"))}
+    assert own and {name: verdicts.get(name) for name in own} == dict.fromkeys(own, "holds")
+
+
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_all_runs_of_the_study_are_published(study):
+    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    assert sorted(planned(config)) == sorted(finished(docs(study)))
+
+
+@pytest.mark.parametrize("name", ["report.html", "comparison.html"])
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_the_published_pages_link_to_what_is_published(study, name):
+    found = links(os.path.join(docs(study), name))
+    assert found and all(os.path.exists(os.path.join(docs(study), name)) for name in found)
+
+
+@pytest.mark.skipif(not os.path.exists(publish.FOLDER), reason="no benchmark has been published yet")
+def test_the_benchmarks_on_the_page_are_the_published_ones():
+    shown = page("docs", "method", "performance.md")
+    assert with_block(shown, publish.block(), *publish.MARKS) == shown
+
+
+def test_the_marks_must_be_there():
+    start, end = marks("own")
+    assert with_block(f"a {start} old {end} b", "new", start, end) == f"a {start}\nnew\n{end} b"
+    with pytest.raises(StudyError, match="marks"):
+        with_block("nothing", "new", start, end)
+
+
+def test_every_rule_of_the_graph_exists_and_every_training_rule_is_in_it():
+    drawn = set(re.findall(r">(\w+)</text>", page("docs", "development", "rulegraph.svg")))
+    defined = set()
+    for name in os.listdir(os.path.join(ROOT, "rules")):
+        with open(os.path.join(ROOT, "rules", name), encoding="utf-8") as handle:
+            defined |= set(re.findall(r"^\s*rule (\w+):", handle.read(), re.M))
+    defined.add("all")
+    assert drawn <= defined
+    assert {"pretrain", "finetune_fairseq", "finetune_huggingface", "evaluate_fairseq", "build_report"} <= drawn
+
+
+def test_the_readme_lists_every_study():
+    listed = re.findall(r"^\| `((?:studies/)?[\w-]+\.yaml)` \|", README, re.MULTILINE)
+    there = [f"studies/{name}" for name in os.listdir(os.path.join(ROOT, "studies")) if name.endswith(".yaml")]
+    assert sorted(listed) == sorted(["config.yaml", *there])
+
+
+def test_the_bibtex_entry_is_what_the_citation_file_says():
+    with open(os.path.join(ROOT, "CITATION.cff"), encoding="utf-8") as handle:
+        citation = yaml.safe_load(handle)
+    entry = re.search(r"```bibtex\n@software\{\w+,\n(.*?)\n\}\n```", page("docs", "README.md"), re.DOTALL)[1]
+    # Twice in braces: an author that is no person's name, and a title whose capitals stay.
+    fields = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,?$", entry, re.MULTILINE))
+    assert fields == {
+        "author": " and ".join(author["name"] for author in citation["authors"]),
+        "title": citation["title"],
+        "version": str(citation["version"]),
+        "year": str(citation["date-released"].year),
+        "license": citation["license"],
+    }
+    assert all(fields.values())

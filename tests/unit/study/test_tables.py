@@ -1,0 +1,81 @@
+"""The tables of a study: every column declared once, the page up to date, the writers' constants those declared."""
+
+import pathlib
+import re
+
+import pytest
+
+from common.errors import StudyError
+from common.files import read_table, read_tsv
+from study.tables import COLUMNS, TABLES, columns_of, faults, fits, name_of, write_table
+from support.studies import ROOT
+from tools import data_dictionary
+
+
+def test_the_page_is_up_to_date():
+    assert pathlib.Path(data_dictionary.PAGE).read_text(encoding="utf-8") == data_dictionary.page()
+
+
+def test_every_column_is_declared_and_used():
+    used = {column for name in TABLES for column in columns_of(name)}
+    assert used == set(COLUMNS)
+    assert {kind for kind, _, _ in COLUMNS.values()} == {"text", "integer", "number", "share", "flag"}
+
+
+def test_every_table_of_the_rules_is_declared():
+    rules = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(ROOT, "rules").glob("*.smk"))
+    run = "finetuning/{arm}/seed{seed}/"
+    found = set(re.findall(r'"<results>/([^"]*\.tsv)"', rules))
+    found |= {run + name for name in re.findall(r'"<\w*run>/(history.tsv|test_curve.tsv)"', rules)}
+    found |= {f"qa/{{arm}}/seed{{seed}}/{name}" for name in re.findall(r'"<qa_run>/([^"]*\.tsv)"', rules)}
+    found = {name.replace("{{", "{").replace("}}", "}") for name in found}
+    assert found == set(TABLES)
+
+
+def test_training_jobs_write_the_declared_columns():
+    """Their constants are their own, so that a word of the declarations trains nothing anew."""
+    from checkpoint import pretrain
+    from finetuning.lib import predictions, runs
+    from qa import finetune_lora
+
+    run = "finetuning/{arm}/seed{seed}"
+    assert list(runs.COLUMNS) == columns_of(f"{run}/history.tsv") == columns_of(f"{run}/test_curve.tsv")
+    assert list(predictions.COLUMNS) == columns_of("predictions/{arm}/seed{seed}.tsv")
+    assert list(pretrain.COLUMNS) == columns_of("checkpoint/pretraining.tsv")
+    assert list(finetune_lora.COLUMNS) == columns_of("qa/{arm}/seed{seed}/loss.tsv")
+
+
+PUBLISHED = [
+    path
+    for study in ("open", "open-published")
+    # The published pages' own lists of numbers are an earlier release's.
+    for name in TABLES
+    if name != "report_numbers.tsv" and (path := pathlib.Path(ROOT, "published", study, name)).exists()
+]
+
+
+@pytest.mark.parametrize(
+    "path", PUBLISHED, ids=lambda path: path.relative_to(pathlib.Path(ROOT, "published")).as_posix()
+)
+def test_the_published_tables_have_the_declared_columns(path):
+    name = path.relative_to(pathlib.Path(ROOT, "published")).as_posix().split("/", 1)[1]
+    assert list(faults(name_of(name), *read_table(path))) == []
+
+
+def test_types():
+    assert fits(None, "integer") and fits("", "share") and fits("word", "text")
+    assert fits("3", "integer") and fits(3.0, "integer") and not fits("3.5", "integer") and not fits("x", "number")
+    assert fits(0, "share") and fits("1.0", "share") and not fits(1.01, "share") and not fits("nan", "number")
+    assert fits(True, "flag") and fits("false", "flag") and not fits("yes", "flag")
+
+
+def test_a_table_that_is_not_as_declared_is_refused(tmp_path):
+    row = dict.fromkeys(columns_of("errors.tsv"), 0)
+    write_table(tmp_path / "errors.tsv", "errors.tsv", [row])
+    assert read_tsv(tmp_path / "errors.tsv") == [dict.fromkeys(row, "0")]
+    with pytest.raises(StudyError, match="line 2: n_right 'x' is no integer"):
+        write_table(tmp_path / "errors.tsv", "errors.tsv", [row | {"n_right": "x"}])
+    with pytest.raises(StudyError, match="the columns are id label; declared are id label n_runs"):
+        write_table(tmp_path / "errors.tsv", "errors.tsv", [row], ["id", "label"])
+    assert list(faults("protocol_diff.tsv", ["setting", "huggingface", "equal", "note"], [])) == []
+    assert list(faults("protocol_diff.tsv", ["setting", "equal", "huggingface", "note"], []))

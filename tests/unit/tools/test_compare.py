@@ -1,0 +1,138 @@
+"""Two studies on one page: what each concludes, and where they agree."""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from analysis.lib import claims
+from common.errors import StudyError
+from common.files import read_tsv, write_tsv
+from tools import compare as compare_studies
+
+COLUMNS = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
+PUBLISHED = str(Path(__file__).resolve().parents[3] / "claims" / "published_runs.tsv")
+LAB = f"{PUBLISHED}:published"
+
+
+def study(folder, name, accuracies):
+    folder.mkdir()
+    rows = [
+        dict(zip(COLUMNS, (name, framework, init, seed, value, 500), strict=True))
+        for (framework, init), values in accuracies.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+    write_tsv(folder / "runs.tsv", rows, COLUMNS)
+    return str(folder)
+
+
+ARMS = {
+    ("fairseq", "pretrained"): [0.70, 0.71, 0.72],
+    ("fairseq", "random"): [0.69, 0.71, 0.73],
+    ("huggingface", "random"): [0.5],
+}
+
+
+def test_conclusions_and_where_they_agree(tmp_path):
+    sides = [compare_studies.Side(study(tmp_path / "own", "own", ARMS)), compare_studies.Side(LAB)]
+    # The Hugging Face arms are not the same ones: one pair is in both.
+    (pair,) = compare_studies.pairs_of(sides)
+    assert (pair["first"], pair["second"]) == ("fairseq-pretrained", "fairseq-random")
+    own, lab = pair["told"]
+    assert own["difference"] == pytest.approx(0.0) and own["conclusion"] == "none"
+    assert lab["conclusion"] == "first" and not pair["agree"]
+    # The lab's figures, and SciPy's own test of them.
+    expected = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).pvalue
+    # The smallest of the lab's three pairs: Holm's factor is 3.
+    assert lab["p"] == pytest.approx(3 * expected) and lab["difference"] == pytest.approx(0.13)
+
+
+def test_holm_counts_all_pairs_of_the_study(tmp_path):
+    arms = ARMS | {("huggingface", "pretrained"): [0.8, 0.81, 0.82], ("huggingface", "random"): [0.5, 0.53, 0.6]}
+    own = compare_studies.Side(study(tmp_path / "own", "own", arms))
+    pairs = compare_studies.pairs_of([own, compare_studies.Side(LAB)])
+    assert len(pairs) == 3
+    values = list(own.accuracies.values())
+    tests = [stats.ttest_ind(a, b, equal_var=False).pvalue for a, b in itertools.combinations(values, 2)]
+    assert len(tests) == 6
+    # Holm: the smallest p times 6, the next times 5, ..., never below the one before; `min` cuts at 1.
+    wanted, least = {}, 0.0
+    for rank, p in enumerate(sorted(tests)):
+        wanted[p] = least = max(least, min(1.0, (6 - rank) * p))
+    told = compare_studies.pairs_told_by(own)
+    for (a, b), p in zip(itertools.combinations(own.accuracies, 2), tests, strict=True):
+        assert told[a, b]["p"] == told[b, a]["p"] == pytest.approx(wanted[p])
+        assert told[a, b]["difference"] == -told[b, a]["difference"]
+
+
+@pytest.mark.parametrize("name", ["open", "open-published"])
+def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
+    """The page of two studies once said p = 0.022 where the report had 0.029."""
+    side = compare_studies.Side(str(Path(PUBLISHED).parents[1] / "published" / name))
+    told, rows = compare_studies.pairs_told_by(side), read_tsv(os.path.join(side.folder, "statistics", "pairs.tsv"))
+    assert rows
+    for row in rows:
+        pair = told[tuple(f"{row[f'framework_{side}']}-{row[f'init_{side}']}" for side in "ab")]
+        assert pair["p"] == float(row["welch_p_holm"]) and pair["difference"] == float(row["difference"])
+        assert (pair["conclusion"] == "none") == (row["claim"] == "none")
+    arms = {row["arm"]: row for row in compare_studies.arms_told([side])}
+    for table in ("statistics/arms.tsv", "figures/arms.tsv"):
+        for row in read_tsv(os.path.join(side.folder, table)):
+            one = arms[f"{row['framework']}-{row['init']}"]
+            assert (one["t_low_0"], one["t_high_0"]) == pytest.approx((float(row["t_low"]), float(row["t_high"])))
+
+
+def test_the_conclusions_of_the_reports_are_asked_of_both(tmp_path):
+    own = study(tmp_path / "own", "own", ARMS)
+    learned = [{"framework": "fairseq", "learned": "false"}] * 2
+    write_tsv(os.path.join(own, "learned.tsv"), learned, ("framework", "learned"))
+    sides = [compare_studies.Side(own), compare_studies.Side(LAB)]
+    table = compare_studies.conclusions_asked(sides)
+    rows = {row["sentence"]: [f"{row[f'verdict_{i}']}: {row[f'data_{i}']}" for i in (0, 1)] for row in table}
+    own, lab = rows["showing distinctly the gap in performance resulting from a pretrained model"]
+    assert own.startswith("not shown: +0.00 points") and lab.startswith("holds: +13.00 points")
+    own, lab = rows[
+        "the three seeds of each model of the Fairseq framework don't really learn as we can see on the plots"
+    ]
+    assert own == "holds: learned is false in 2 of 2 runs" and lab.startswith("cannot be decided: it would take")
+    # Validation and test of one sentence are two claims.
+    assert len(rows) + 1 == len(table) > 5
+
+
+def test_a_claim_has_the_verdict_of_the_lab_that_claims_tsv_has(tmp_path):
+    sides = [compare_studies.Side(study(tmp_path / "own", "own", ARMS)), compare_studies.Side(LAB)]
+    folder = Path(PUBLISHED).parent
+    tables = {name: read_tsv(folder / name) for name in ("published_runs.tsv", "published_points.tsv")}
+    checked = [claims.check(claim, tables) for claim in claims.read_claims(folder / "published.yaml")]
+    wanted = {(row["sentence"], row["verdict"], row["data"]) for row in checked}
+    table = compare_studies.conclusions_asked(sides)
+    assert table and {(row["sentence"], row["verdict_1"], row["data_1"]) for row in table} <= wanted
+    of = {row["sentence"]: row["verdict_1"] for row in table}
+    assert of["The variance of this model is also higher."] == "not shown"
+    assert of["a final accuracy around 0.825 for each of the three seeds"] == "cannot be decided"
+
+
+def test_the_page_says_what_one_seed_cannot(tmp_path):
+    one = study(tmp_path / "own", "own", {arm: values[:1] for arm, values in ARMS.items()})
+    compare_studies.main(one, LAB, str(tmp_path / "page.html"))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "cannot be told from one seed" in html and "one seed: none" in html
+    assert "own against published" in html and "79.50" in html
+    compare_studies.main(one, LAB, str(tmp_path / "again.html"))
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == html
+
+
+def test_faults_name_the_table(tmp_path):
+    with pytest.raises(StudyError, match="published_runs.tsv has runs of published, .*: name one, as in .*:published"):
+        compare_studies.Side(PUBLISHED)
+    with pytest.raises(StudyError, match="name one"):
+        compare_studies.Side(f"{PUBLISHED}:nobody")
+    write_tsv(tmp_path / "runs.tsv", [], COLUMNS)
+    with pytest.raises(StudyError, match="runs.tsv holds no run"):
+        compare_studies.Side(str(tmp_path))
+    other = study(tmp_path / "other", "other", {("huggingface", "random"): [0.5]})
+    with pytest.raises(StudyError, match="no arm in common"):
+        compare_studies.main(other, LAB, str(tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()

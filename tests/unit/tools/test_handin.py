@@ -1,0 +1,98 @@
+"""The folder to hand in: numbers bound to files, words that stay the student's, figures at a column's width."""
+
+import contextlib
+import io
+import random
+import re
+
+import pytest
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from common.errors import StudyError
+from common.files import read_tsv, write_json, write_text, write_tsv
+from support.result_sets import make_errors, make_page, settings_of, simulated, write_tables
+from tools import handin
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A simulated study of two arms, handed in."""
+    folder = tmp_path_factory.mktemp("handin") / "simulated"
+    arms = [("fairseq", "pretrained"), ("fairseq", "random")]
+    labels, runs = simulated(random.Random(3), 200, arms, [1, 2, 3], [0.8, 0.66])
+    with contextlib.redirect_stdout(io.StringIO()):
+        files = write_tables(folder, labels, runs)
+        files |= make_errors(folder, files)
+    row = {"baseline": "tfidf_words", "features": "words", "valid_accuracy": 0.7, "test_accuracy": 0.7125}
+    write_tsv(folder / "baselines.tsv", [row], tuple(row))
+    make_page(folder, files, settings_of(runs))
+    write_json(folder / "settings.json", settings_of(runs))
+    handin.main(str(folder))
+    return folder
+
+
+def test_figures_have_a_columns_width_and_tables_both_forms(folder):
+    place = folder / "handin"
+    pdf = (place / "figures" / "arms.pdf").read_bytes()
+    width = float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", pdf)[1])
+    assert width == pytest.approx(72 * handin.COLUMN, abs=0.5)
+    assert {path.stem for path in (place / "figures").glob("*.png")} == {
+        "arms", "training", "confusion", "agreement", "calibration", "by_length",
+    }  # fmt: skip
+    assert r"\toprule" in (place / "tables" / "pairs.tex").read_text(encoding="utf-8")
+    assert "| fairseq, pretrained minus fairseq, random |" in (place / "tables" / "pairs.md").read_text(
+        encoding="utf-8"
+    )
+    methods = (place / "methods.md").read_text(encoding="utf-8")
+    assert "with 3 seeds each on 1\u202f800 reviews" in methods and "<" not in methods and "[Holm, 1979]" in methods
+
+
+def test_every_number_of_the_text_is_its_files(folder):
+    text = (folder / "handin" / "report.md").read_text(encoding="utf-8")
+    arm, pair = read_tsv(folder / "test_accuracy.tsv")[1], read_tsv(folder / "statistics" / "pairs.tsv")[0]
+    assert f"fairseq, random reaches {100 * float(arm['mean']):.2f} % test accuracy (mean of 3 seeds" in text
+    assert pair["verdict"] in text and "{" not in text
+    (row,) = [row for row in read_tsv(folder / "handin" / "numbers.tsv") if row["name"] == "arms.fairseq-random.mean"]
+    assert row == {
+        "name": "arms.fairseq-random.mean",
+        "number": f"{100 * float(arm['mean']):.2f}",
+        "file": "test_accuracy.tsv",
+        "row": "3",
+    }
+
+
+def test_the_students_words_stay_and_numbers_follow_the_files(folder):
+    template = folder / "handin" / "report.template.md"
+    kept = template.read_text(encoding="utf-8")
+    write_text(template, "My words: {arms.fairseq-random.mean} %, of `17` files.\nIn 2024. <!-- own number -->\n")
+    rows = read_tsv(folder / "test_accuracy.tsv")
+    changed = [row | {"mean": "0.4321"} if row["arm"] == "fairseq-random" else row for row in rows]
+    try:
+        write_tsv(folder / "test_accuracy.tsv", changed, tuple(rows[0]))
+        known = handin.numbers(str(folder))
+        assert (
+            handin.filled(template.read_text(encoding="utf-8"), known)
+            == "My words: 43.21 %, of `17` files.\nIn 2024.\n"
+        )
+    finally:
+        write_tsv(folder / "test_accuracy.tsv", rows, tuple(rows[0]))
+        write_text(template, kept)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("{arms.fairseq-random.maen}", r"line 1: there is no number {arms.fairseq-random.maen}; did you mean {arms.f"),
+        ("fine\nAbout 66.5 % are right.", r"line 2: 66.5 was typed; write its name in braces"),
+    ],
+)
+def test_a_name_or_a_number_that_no_file_bears_out_is_refused(folder, words, told):
+    with pytest.raises(StudyError, match=told):
+        handin.filled(words, handin.numbers(str(folder)))
+
+
+def test_an_unfinished_study_is_named(tmp_path):
+    with pytest.raises(StudyError, match="has no report.html: finish the study first"):
+        handin.main(str(tmp_path))

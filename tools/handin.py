@@ -1,0 +1,272 @@
+"""Put what a paper or a course's report needs into one folder: figures, tables, methods, a text with its numbers.
+
+Run by hand: `make handin [STUDY=FILE]`, or `python -m tools.handin RESULTS`. In RESULTS/handin: figures as PDF and PNG
+at a column's width, tables as LaTeX (booktabs) and Markdown, methods.md, and report.md, which is report.template.md
+with its numbers filled in. Edit the words of report.template.md and run it again: it is never overwritten, and every
+number of it is a name in braces, looked up in the study's files. numbers.tsv lists the names.
+"""
+
+import difflib
+import html
+import os
+import re
+import sys
+
+import pandas
+
+from analysis import plot_arms, plot_arms_by_epoch, plot_parameters
+from analysis.lib import error_figures
+from analysis.lib.curves import accuracy_points
+from analysis.tabulate_test_accuracy import as_latex, as_markdown
+from checkpoint import plot_pretraining
+from common.errors import StudyError
+from common.figures import majority_shares, mark_synthetic, set_style
+from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
+from common.frames import read_frame
+from qa import plot_qa_loss, plot_rank_sweep
+from report.lib.arms import label_of
+from report.lib.formats import FILTERS
+from report.lib.sections_answer import side
+
+# A column of a two-column article, and its whole width, in inches; smallest text there, in points.
+COLUMN, PAGE_WIDTH, SMALLEST = 3.35, 6.9, 6.0
+# A name in braces, such as {arms.fairseq-random.mean}; and a number that somebody typed.
+NAME = re.compile(r"{([\w.-]+)}")
+TYPED = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
+
+
+def figures(folder, colours):
+    """Yield (name, figure, whether it needs both columns) of what a study has.
+
+    Args:
+        folder: results folder.
+        colours: configured colours by arm, or None.
+    """
+    manifest = read_json(os.path.join(folder, "data", "manifest.json"))
+    runs, history = (read_frame(os.path.join(folder, name)) for name in ("runs.tsv", "history.tsv"))
+    shares = majority_shares(manifest, manifest["splits"])
+    yield "arms", plot_arms.draw(runs, plot_arms.intervals(runs, shares["test"]), colours), False
+    points = accuracy_points(history, runs)
+    yield "training", plot_arms_by_epoch.draw(points, shares, "accuracy", colours), True
+    names = ("confusion", "agreement", "calibration", "by_length", "counts")
+    tables = {name: path for name in names if os.path.exists(path := os.path.join(folder, "errors", f"{name}.tsv"))}
+    if len(tables) == len(names):
+        frames = {name: read_frame(path) for name, path in tables.items()}
+        frames = {name: frame.apply(as_numbers) for name, frame in frames.items()}
+        for name, figure, _ in error_figures.figures(frames, manifest, colours):
+            yield name, figure, name in ("confusion", "agreement")
+    for name, path, draw in (
+        ("parameters", "parameters/derivation.tsv", lambda path: plot_parameters.draw(read_tsv(path))),
+        ("pretraining", "checkpoint/pretraining.tsv", lambda path: plot_pretraining.draw(read_frame(path))),
+        ("qa_loss", "qa/loss.tsv", lambda path: plot_qa_loss.draw(plot_qa_loss.curves(path))),
+        (
+            "rank_sweep",
+            "qa/rank_sweep.tsv",
+            lambda path: plot_rank_sweep.draw(read_frame(path).astype(float).astype({"rank": int})),
+        ),
+    ):
+        path = os.path.join(folder, path)
+        if os.path.exists(path):
+            yield name, draw(path), name != "pretraining"
+
+
+def as_numbers(column):
+    """Return a column of text as numbers where all of it is."""
+    try:
+        return pandas.to_numeric(column) if column.name not in ("label", "prediction") else column
+    except ValueError:
+        return column
+
+
+def save_for_print(figure, place, wide, synthetic):
+    """Write a figure as PDF and PNG (300 dots an inch) at a column's width, its text no smaller than `SMALLEST`.
+
+    Args:
+        figure: matplotlib figure.
+        place: path without its ending.
+        wide: whether it takes both columns.
+        synthetic: whether the data are, which the figure then says.
+    """
+    from matplotlib import lines, pyplot, text
+
+    mark_synthetic(figure.axes[0], {"synthetic": synthetic})
+    width, height = figure.get_size_inches()
+    factor = (PAGE_WIDTH if wide else COLUMN) / width
+    figure.set_size_inches(width * factor, height * factor)
+    for part in figure.findobj(text.Text):
+        part.set_fontsize(max(SMALLEST, part.get_fontsize() * factor))
+    for part in figure.findobj(lines.Line2D):
+        part.set_linewidth(part.get_linewidth() * factor)
+        part.set_markersize(part.get_markersize() * factor)
+    with atomic_path(f"{place}.pdf") as temporary:
+        figure.savefig(temporary, metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    with atomic_path(f"{place}.png") as temporary:
+        figure.savefig(temporary, dpi=300, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def numbers(folder):
+    """Return {name: (text as printed, file, line)} of every number that a text may have.
+
+    Args:
+        folder: results folder.
+    """
+    found = {}
+
+    def add(name, text, file, line):
+        if text != "":
+            found[name] = (str(text), file, line)
+
+    runs = read_tsv(os.path.join(folder, "runs.tsv"))
+    for name in ("n_train", "n_valid", "n_test"):
+        add(f"study.{name}", FILTERS["integer"](runs[0][name]), "runs.tsv", 2)
+    for file, names in (
+        ("test_accuracy.tsv", ("mean", "sd_ddof1", "min", "max", "n_seeds")),
+        ("figures/arms.tsv", ("t_low", "t_high", "majority_share")),
+    ):
+        for line, row in enumerate(read_tsv(os.path.join(folder, file)), start=2):
+            for name in names:
+                form = "integer" if name == "n_seeds" else "percent"
+                add(f"arms.{row['arm']}.{name}", FILTERS[form](row[name]), file, line)
+    for line, row in enumerate(read_tsv(os.path.join(folder, "statistics/pairs.tsv")), start=2):
+        pair = f"pairs.{row['arm_a']}.{row['arm_b']}"
+        for name, form in (
+            ("difference", "points"), ("low", "points"), ("high", "points"), ("welch_p_holm", "p_value"),
+            ("seeds_p_holm", "p_value"), ("minimum_detectable", "percent"), ("seeds_needed", "integer"),
+        ):  # fmt: skip
+            if row[name]:
+                add(f"{pair}.{name}", FILTERS[form](row[name]), "statistics/pairs.tsv", line)
+        add(f"{pair}.verdict", row["verdict"], "statistics/pairs.tsv", line)
+    for line, row in enumerate(read_tsv(os.path.join(folder, "baselines.tsv")), start=2):
+        name = f"baselines.{row['baseline']}.test_accuracy"
+        add(name, FILTERS["percent"](row["test_accuracy"]), "baselines.tsv", line)
+    return found
+
+
+def filled(template, known):
+    """Return a text with every `{name}` replaced by its number.
+
+    Raises:
+        StudyError: a name that the study does not have, or a number that was typed.
+    """
+    lines = []
+    for place, line in enumerate(template.splitlines(), start=1):
+        for name in NAME.findall(line):
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                raise StudyError(
+                    f"report.template.md, line {place}: there is no number {{{name}}}"
+                    + (f"; did you mean {{{near[0]}}}?" if near else "")
+                    + " (numbers.tsv lists the names)"
+                )
+        typed = TYPED.search(NAME.sub("", re.sub(r"!?\[[^]]*\]\([^)]*\)|`[^`]*`", "", line)))
+        if typed and "<!-- own number -->" not in line:
+            raise StudyError(
+                f"report.template.md, line {place}: {typed[0]} was typed; write its name in braces (numbers.tsv), or "
+                "end the line with <!-- own number --> if no file of the study has it"
+            )
+        lines.append(NAME.sub(lambda found: known[found[1]][0], line).replace(" <!-- own number -->", ""))
+    return "\n".join(lines) + "\n"
+
+
+def pairs_table(folder):
+    """Return the pairs of arms as a frame of text."""
+    show = FILTERS
+    return pandas.DataFrame(
+        {
+            "Pair": f"{label_of(side(row, 'a'))} minus {label_of(side(row, 'b'))}",
+            "Difference (points)": show["points"](row["difference"]),
+            "Interval": f"{show['points'](row['low'])} to {show['points'](row['high'])}" if row["low"] else "one seed",
+            "Welch p (Holm)": show["p_value"](row["welch_p_holm"]),
+            "Permutation p (Holm)": show["p_value"](row["seeds_p_holm"]),
+            "Detectable (points)": show["percent"](row["minimum_detectable"]),
+            "Seeds needed": show["integer"](row["seeds_needed"]),
+        }
+        for row in read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
+    )
+
+
+def methods(folder):
+    """Return the methods of the study's report as plain text, paragraphs apart.
+
+    Raises:
+        StudyError: the report has none: it was built by an earlier version.
+    """
+    with open(os.path.join(folder, "report.html"), encoding="utf-8") as handle:
+        found = re.search(r'<blockquote class="methods">(.*?)</blockquote>', handle.read(), re.DOTALL)
+    if not found:
+        raise StudyError(f"{folder}/report.html has no methods: build it again (make regenerate)")
+    paragraphs = re.findall(r"<p>(.*?)</p>", found[1], re.DOTALL)
+    # Spaces that must not break stay.
+    texts = (re.sub(r"[ \n]+", " ", html.unescape(re.sub("<[^>]+>", "", part))).strip(" ") for part in paragraphs)
+    return "\n\n".join(texts)
+
+
+def first_template(folder, known):
+    """Return a text to begin with: one sentence an arm and the verdict of each pair, all its numbers named."""
+    arms = [(row["arm"], label_of(row)) for row in read_tsv(os.path.join(folder, "test_accuracy.tsv"))]
+    sentences = []
+    for key, label in arms:
+        spread = ""
+        if f"arms.{key}.t_low" in known:
+            spread = f", {{arms.{key}.t_low}} to {{arms.{key}.t_high}} % by the t-interval over seeds"
+        sentences.append(
+            f"{label} reaches {{arms.{key}.mean}} % test accuracy (mean of {{arms.{key}.n_seeds}} seeds{spread})."
+        )
+    verdicts = [f"{{{name}}}" for name in known if name.endswith(".verdict")]
+    shown = [
+        ("arms", "Test accuracy of every seed, the mean and its interval."),
+        ("training", "Accuracy over training."),
+    ]
+    drawn = [f"![{words}](figures/{name}.png)" for name, words in shown]
+    parts = [
+        "# Results", "The study trained on {study.n_train} reviews and tested on {study.n_test}.", " ".join(sentences),
+        *verdicts, *drawn, "# Methods", "The methods are those of `methods.md`.",
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def main(folder):
+    """Write the folder of a finished study.
+
+    Args:
+        folder: its results folder.
+
+    Raises:
+        StudyError: the study is not finished, or report.template.md names what it does not have.
+    """
+    for name in ("report.html", "runs.tsv", "statistics/pairs.tsv", "settings.json"):
+        if not os.path.exists(os.path.join(folder, name)):
+            raise StudyError(f"{folder} has no {name}: finish the study first (make, or make study STUDY=FILE)")
+    place = os.path.join(folder, "handin")
+    known = numbers(folder)
+    rows = [{"name": name, "number": text, "file": file, "row": line} for name, (text, file, line) in known.items()]
+    write_tsv(os.path.join(place, "numbers.tsv"), rows, ("name", "number", "file", "row"))
+    template = os.path.join(place, "report.template.md")
+    if not os.path.exists(template):
+        write_text(template, first_template(folder, known))
+    with open(template, encoding="utf-8") as handle:
+        write_text(os.path.join(place, "report.md"), filled(handle.read(), known))
+    write_text(os.path.join(place, "methods.md"), methods(folder) + "\n")
+    pairs, note = pairs_table(folder), "Differences in percentage points, intervals over seeds and reviews."
+    write_text(os.path.join(place, "tables", "pairs.md"), as_markdown(pairs, note))
+    write_text(os.path.join(place, "tables", "pairs.tex"), as_latex(pairs.set_index("Pair"), note))
+    for ending in ("md", "tex"):
+        with open(os.path.join(folder, f"test_accuracy.{ending}"), encoding="utf-8") as handle:
+            write_text(os.path.join(place, "tables", f"test_accuracy.{ending}"), handle.read())
+    settings = read_json(os.path.join(folder, "settings.json"))
+    synthetic = bool(read_json(os.path.join(folder, "data", "manifest.json"))["synthetic"])
+    set_style()
+    os.makedirs(os.path.join(place, "figures"), exist_ok=True)
+    drawn = 0
+    for name, figure, wide in figures(folder, (settings.get("report") or {}).get("colours")):
+        save_for_print(figure, os.path.join(place, "figures", name), wide, synthetic)
+        drawn += 1
+    print(f"{drawn} figures, 2 tables and {len(known)} numbers to name: {os.path.abspath(place)}")
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:2])
+    except (TypeError, StudyError) as error:
+        sys.exit(f"handin: {error if isinstance(error, StudyError) else 'name the results folder of a finished study'}")

@@ -1,0 +1,218 @@
+"""Write a study's file for someone's own texts, and say what is in them (`make new`).
+
+python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label COLUMN [--valid FILE] [--model FOLDER]
+"""
+
+import argparse
+import os
+import re
+import sys
+
+import jinja2
+import pandas
+import yaml
+
+from common.errors import StudyError
+from common.files import atomic_path, write_text
+from data.lib.tables import read_examples, read_table
+from study.addresses import is_address
+from study.configuration import load_study
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEMPLATE = os.path.join(ROOT, "tools", "new_study.yaml.j2")
+USAGE = "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [VALID=FILE] [MODEL=FOLDER]"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# As many as `data.labels` takes.
+MOST_CLASSES = 200
+# As in config.yaml, where the texts bear it.
+VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32
+# Passes over the training texts that the small checkpoint makes, if that is less than `UPDATES`.
+PASSES = 60
+# Tokens of a word, roughly: with that vocabulary, and with a smaller one; tokens of an input are a multiple of 32.
+TOKENS_PER_WORD, TOKENS_PER_WORD_OF_FEW, STEP, LONGEST = 1.6, 3, 32, 512
+
+
+def column(name):
+    """Return a column as the settings have it: a number where it is one."""
+    return int(name) if re.fullmatch(r"[1-9]\d*", name) else name
+
+
+def read_frame(files, text, label):
+    """Return a frame with a row for each text: split, text, label, words (its number of words).
+
+    Args:
+        files: {split: path}.
+        text, label: columns, by name or number.
+
+    Raises:
+        StudyError: see `data.lib.tables.read_examples`.
+    """
+    rows = [(split, *example) for split, path in files.items() for example in read_examples(path, text, label)]
+    frame = pandas.DataFrame(rows, columns=["split", "text", "label", "place"])
+    return frame.assign(words=frame["text"].str.split().str.len())
+
+
+def classes_of(frame):
+    """Return the labels in order: numbers by size, others by the alphabet.
+
+    Raises:
+        StudyError: one class, or so many that they are none.
+    """
+    found = frame["label"].unique().tolist()
+    if not 2 <= len(found) <= MOST_CLASSES:
+        raise StudyError(
+            f"the column of labels has {len(found)} different values, and a study 2 to {MOST_CLASSES} classes; is it "
+            f"the right column? It has {', '.join(repr(label[:30]) for label in found[:4])}"
+        )
+    numeric = pandas.to_numeric(pandas.Series(found), errors="coerce").notna().all()
+    return sorted(found, key=float) if numeric else sorted(found, key=lambda label: (label.casefold(), label))
+
+
+def describe(frame, files, labels):
+    """Return in words what the files hold: rows, classes, lengths, repeated texts, texts of test that train has."""
+    lines = []
+    for split, path in files.items():
+        part = frame[frame["split"] == split]
+        counts = part["label"].value_counts()
+        lines.append(f"{split}: {path}, {len(part)} rows")
+        shares = (f"{name} {counts[name]} ({counts[name] / len(part):.0%})" for name in labels)
+        lines.append(f"  classes: {', '.join(shares)}")
+        words = part["words"]
+        lines.append(f"  words in a text: median {words.median():g}, longest {words.max()}")
+        lines.append(f"  texts that occur before in this file: {part['text'].duplicated().sum()}")
+    for split, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
+        if {split, other} <= files.keys():
+            known = set(frame.loc[frame["split"] == split, "text"])
+            n = frame.loc[frame["split"] == other, "text"].isin(known).sum()
+            lines.append(f"texts of {other} that {split} has, too: {n}{' (a leak: remove them)' if n else ''}")
+    return "\n".join(lines)
+
+
+def sizes(train):
+    """Return the sizes of a small checkpoint that so much text bears.
+
+    Args:
+        train: the rows of train.
+
+    Returns:
+        dict: vocab_size, n_words (different ones), positions, long (words of all but the longest 5 % of the texts),
+        updates, passes, warmup.
+    """
+    texts = train["text"]
+    n_words, n_signs = len(set(" ".join(texts).split())), len(set("".join(texts)))
+    # Merging pieces makes at least each different word; a fifth of the texts is held out and so are their words.
+    most = max(VOCABULARY, 2 * n_signs)
+    vocab_size = min(most, max(100, n_signs + n_words // 2))
+    long = int(train["words"].quantile(0.95))
+    tokens = long * (TOKENS_PER_WORD if vocab_size >= VOCABULARY else TOKENS_PER_WORD_OF_FEW)
+    positions = min(LONGEST, (int(tokens) + 2 + STEP) // STEP * STEP)
+    updates = min(UPDATES, max(200, PASSES * len(train) // BATCH // 20 * 20))
+    passes = max(1, round(updates * BATCH / len(train)))
+    return {
+        "vocab_size": vocab_size,
+        "n_words": n_words,
+        "positions": positions,
+        "long": long,
+        "updates": updates,
+        "passes": passes,
+        "warmup": min(WARMUP, updates // 10),
+    }
+
+
+def study_text(name, files, text, label, frame, labels, model):
+    """Return the text of the study's file.
+
+    Args:
+        name: of the study.
+        files: {split: path}.
+        text, label: columns, by name or number.
+        frame: what `read_frame` returns.
+        labels: names of the classes in order.
+        model: folder of a Hugging Face model, or None.
+    """
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["yaml"] = lambda value: (
+        yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True).strip().removesuffix("\n...")
+    )
+    train = frame[frame["split"] == "train"]
+    counts = train["label"].value_counts()
+    with open(TEMPLATE, encoding="utf-8") as handle:
+        template = environment.from_string(handle.read())
+    return template.render(
+        name=name,
+        files={"valid": None} | files,
+        rows=frame["split"].value_counts().to_dict(),
+        text=text,
+        label=label,
+        by_number=", counted from 1: the files have no header" if isinstance(text, int) else "",
+        labels=labels,
+        counts=", ".join(str(counts[name]) for name in labels) + " rows of train",
+        n_valid=max(len(train) // 5, len(labels)),
+        model=model,
+        **sizes(train),
+    )
+
+
+def main(name, files, text, label, model=None, folder="studies"):
+    """Look at the files and write `FOLDER/NAME.yaml`.
+
+    Args:
+        name: of the study.
+        files: {split: path}, train, test and perhaps valid.
+        text, label: columns: names, or numbers from 1 as text.
+        model: folder of a Hugging Face model, or None: a small checkpoint is pretrained on the training texts.
+        folder: where the file goes.
+
+    Returns:
+        tuple[str, str]: its path, and what was found.
+
+    Raises:
+        StudyError: the file exists, a table cannot be read, its labels are no classes, or there is no such model.
+    """
+    path = os.path.join(folder, f"{name}.yaml")
+    if not NAME.fullmatch(name):
+        raise StudyError(f"NAME={name}: use letters, digits, '_', '.' and '-', beginning with a letter or digit")
+    if os.path.lexists(path):
+        raise StudyError(f"{path} exists and stays as it is; choose another NAME, or remove it first")
+    for split, file in files.items():
+        if is_address(file):
+            raise StudyError(f"{split.upper()}={file}: make new reads files of this machine; download it first")
+    if model and not os.path.isfile(os.path.join(model, "config.json")):
+        raise StudyError(f"MODEL={model}: there is no {os.path.join(model, 'config.json')}; name a model's folder")
+    if text == label:
+        raise StudyError(f"TEXT and LABEL are both {text}; name two columns")
+    text, label = column(text), column(label)
+    frame = read_frame(files, text, label)
+    labels = classes_of(frame)
+    # What the study itself would refuse.
+    read_table(list(files.values()), list(files), {"text": text, "label": label}, labels)
+    with atomic_path(path) as temporary:
+        write_text(temporary, study_text(name, files, text, label, frame, labels, model))
+        load_study(ROOT, temporary)
+    return path, describe(frame, files, labels)
+
+
+def asked(arguments):
+    """Return the words of the command line; one that is empty was not given."""
+    parser = argparse.ArgumentParser(prog="make new", usage=USAGE)
+    parser.add_argument("name")
+    for option in ("train", "test", "valid", "text", "label", "model"):
+        parser.add_argument(f"--{option}", default="")
+    words = parser.parse_args(arguments)
+    for option in ("name", "train", "test", "text", "label"):
+        if not getattr(words, option):
+            raise StudyError(f"{option.upper()} is missing: {USAGE}")
+    return words
+
+
+if __name__ == "__main__":
+    try:
+        words = asked(sys.argv[1:])
+        given = {split: getattr(words, split) for split in ("train", "valid", "test") if getattr(words, split)}
+        written, found = main(words.name, given, words.text, words.label, words.model or None)
+    except StudyError as error:
+        sys.exit(f"make new: {error}")
+    print(found)
+    print(f"Written: {written}. Read it, then: make study STUDY={written}")

@@ -1,0 +1,328 @@
+"""Copy a finished study's report and the files that it and its crate name to published/STUDY; its results to the pages.
+
+Run by hand: `python -m tools.publish STUDY`, where STUDY is the name of a file of studies/. Two pages are made beside
+the copies: the study against the published numbers (`tools.compare`), and command, machine, time and versions.
+The results go to published/README.md, whole, and to README.md, in short, where that page has the study's marks.
+Texts of reviews and weights are never copied.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from urllib.parse import unquote
+
+from analysis.lib.verdicts import points
+from common.arms import arm_label, arms_of_pair, named_arms, percent
+from common.errors import StudyError
+from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
+from study.configuration import load_study
+from study.qa_arms import qa_arms
+from tools import compare
+
+# What the pages and the comparison rest on; the rest is what the report links to.
+FILES = (
+    "report.html",
+    "report_numbers.tsv",
+    "history.tsv",
+    "test_accuracy.md",
+    "statistics/pairs.tsv",
+    "baselines.tsv",
+    "figures/arms.svg",
+)
+# The same, of a study that pretrains or answers questions.
+WHERE_MADE = ("checkpoint/pretraining.tsv", "qa/runs.tsv", "qa/summary.tsv")
+# Each run's own records, which `make regenerate` makes the tables from.
+RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weights.json")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGES = (os.path.join("published", "README.md"), "README.md")
+PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
+
+
+def links(path):
+    """Return the files beside a page that it links to, as relative paths."""
+    with open(path, encoding="utf-8") as handle:
+        return sorted(set(re.findall(r'href="([^"#:]+)(?:#[^"]*)?"', handle.read())))
+
+
+def crate_files(folder):
+    """Return the files that a study's crate names, as paths relative to its folder."""
+    graph = read_json(os.path.join(folder, "ro-crate-metadata.json"))["@graph"]
+    return [unquote(entity["@id"]) for entity in graph if entity["@type"] == "File"]
+
+
+def planned(config):
+    """Return the folders of all runs that a study's settings ask for, relative to its results."""
+    finetuning, qa = config["finetuning"], config["qa"]
+    found = [
+        os.path.join("finetuning", arm, f"seed{seed}") for arm in finetuning["arms"] for seed in finetuning["seeds"]
+    ]
+    if qa["enabled"]:
+        found += [os.path.join("qa", arm, f"seed{seed}") for arm in qa_arms(qa) for seed in qa["seeds"]]
+    return found
+
+
+def finished(folder):
+    """Return the folders of all runs that a study's tables hold, relative to its results, by today's names.
+
+    Args:
+        folder: results folder, or the published copy.
+    """
+    runs = read_tsv(os.path.join(folder, "runs.tsv"))
+    found = [os.path.join("finetuning", row["arm"], f"seed{row['seed']}") for row in named_arms(runs)]
+    table = os.path.join(folder, "qa", "runs.tsv")
+    if os.path.exists(table):
+        found += [os.path.join("qa", qa_arm(row), f"seed{row['seed']}") for row in read_tsv(table)]
+    return found
+
+
+def made(results, config):
+    """Return what made the study's runs, as Markdown: command, machine, time, versions, from the runs' own records.
+
+    Args:
+        results: the study's results folder.
+        config: its settings.
+
+    Raises:
+        StudyError: a run that the settings ask for is not there, or does not say what machine it was trained on.
+    """
+    runs = planned(config)
+    lacking = set(runs) - set(finished(results))
+    if lacking:
+        raise StudyError(f"{results} lacks {len(lacking)} of {len(runs)} runs, {min(lacking)} first: finish the study")
+    records = {run: read_json(os.path.join(results, run, "run.json")) for run in runs}
+    for run, record in records.items():
+        if "machine" not in record:
+            raise StudyError(f"{results}/{run}/run.json does not say what machine made it: train the run again")
+    records = records.values()
+
+    def every(values):
+        return "; ".join(sorted({str(value) for value in values}))
+
+    def machine(record):
+        found = record["machine"]
+        return f"{found['cores']} cores of {found['cpu']}, {found['gpu'] or 'no GPU'}"
+
+    name, checkpoint = config["study"], config["checkpoint"]
+    first = f" once `{checkpoint['folder']}` is there" if checkpoint["source"] == "folder" else ""
+    hours = sum(record.get("train_seconds", record.get("seconds")) for record in records) / 3600
+    versions = every(" ".join([package, version]) for r in records for package, version in r["versions"].items())
+    return "\n".join(
+        [
+            f"# The {name} study as published",
+            "",
+            f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` runs this study{first}; "
+            f"`python -m tools.publish {name}` copied it here. To compare yours: `diff -r "
+            f"results/{name}/predictions published/{name}/predictions`; no output means identical predictions.",
+            "",
+            f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
+            f"- First started {min(r['started'] for r in records)}, last ended {max(r['ended'] for r in records)}.",
+            f"- Commit: {every(record['commit'] for record in records)}.",
+            f"- Precision {every(r['precision'] for r in records)}, threads {every(r['threads'] for r in records)}.",
+            f"- Versions: {versions}.",
+            "- [The report](report.html), [against the published numbers](comparison.html); the tables beside them are "
+            "those that both rest on.",
+            "",
+        ]
+    )
+
+
+def qa_arm(row):
+    """Return the arm of a row of a question-answering table; earlier releases named arms by their rank alone."""
+    return row.get("arm") or f"rank{row['rank']}"
+
+
+def answers(folder):
+    """Return the sentence on question answering, from qa/runs.tsv and qa/summary.tsv."""
+    runs = read_tsv(os.path.join(folder, "qa", "runs.tsv"))
+    means = {(qa_arm(row), row["metric"]): row for row in read_tsv(os.path.join(folder, "qa", "summary.tsv"))}
+    parts = []
+    for arm, rank in dict.fromkeys((qa_arm(row), row["rank"]) for row in runs):
+        label = f"rank {rank}" if arm == f"rank{rank}" else f"{arm} (rank {rank})"
+        before, after = (means[arm, f"heldout_loss_{when}"] for when in ("before", "after"))
+        spread = f" ± {float(after['sd_ddof1']):.2f} (ddof 1)" if after["sd_ddof1"] else ""
+        parts.append(
+            f"{label}, n = {after['n_seeds']}: {float(before['mean']):.2f} nats per token of held-out answers "
+            f"before tuning, {float(after['mean']):.2f}{spread} after"
+        )
+    size = int(runs[0]["total_params"]) - int(runs[0]["trainable_params"])
+    return f"Question answering, a base of {size / 1e6:.1f} M parameters and LoRA: {'; '.join(parts)}."
+
+
+def telling_pairs(folder):
+    """Return the rows of pairs.tsv whose arms differ in one thing, framework or initialisation; the report has all."""
+    rows = read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
+    return [row for row in rows if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]]
+
+
+def said(row):
+    """Return a clause on a row of pairs.tsv: which arm is better, or ahead, by how much, with the interval."""
+    ahead, behind = (arm_label(name).replace(",", "") for name in arms_of_pair(row))
+    difference = float(row["difference"])
+    # One seed an arm has no interval.
+    low, high = (float(row[name]) if row["low"] else None for name in ("low", "high"))
+    if difference < 0:
+        ahead, behind, difference = behind, ahead, -difference
+        low, high = (None, None) if low is None else (-high, -low)
+    gap = f"{points(difference, sign=False)} points"
+    interval = "no interval: one seed an arm" if low is None else f"95 % interval {points(low)} to {points(high)}"
+    if row["claim"] in ("difference", "if_normal"):
+        condition = ", if the seeds' accuracies are taken as normal" if row["claim"] == "if_normal" else ""
+        return f"{ahead} beats {behind} by {gap} ({interval}){condition}"
+    return f"between {behind} and {ahead} ({ahead} is ahead by {gap}; {interval})"
+
+
+def summary(folder, link):
+    """Return a study's part of README.md: a small table and what can be claimed, from files.
+
+    Args:
+        folder: folder of the study.
+        link: the same folder as README.md links to it.
+
+    Raises:
+        StudyError: a file is missing.
+    """
+    table = ["| Arm | Seeds (n) | Test accuracy, % (mean ± SD, ddof 1) |", "| :-- | --: | --: |"]
+    for row in named_arms(read_tsv(os.path.join(folder, "test_accuracy.tsv"))):
+        spread = f" ± {percent(row['sd_ddof1'])}" if row["sd_ddof1"] else ""
+        table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {percent(row['mean'])}{spread} |")
+    pairs = telling_pairs(folder)
+    better = [said(row) for row in pairs if row["claim"] in ("difference", "if_normal")]
+    undecided = [said(row) for row in pairs if row["claim"] not in ("difference", "if_normal")]
+    sentences = [f"- {'; '.join(better)}."] if better else []
+    sentences += [f"- No difference can be claimed {', or '.join(undecided)}."] if undecided else []
+    simple = max(read_tsv(os.path.join(folder, "baselines.tsv")), key=lambda row: float(row["valid_accuracy"]))
+    sentences.append(
+        f"- A linear model chosen on validation ({simple['features']}) reaches {percent(simple['test_accuracy'])} %."
+    )
+    return "\n".join([*table, "", *sentences, "", f"[Report]({link}/report.html) · [every number]({link})"])
+
+
+def block(folder, link):
+    """Return a study's part of published/README.md: table, verdicts, baselines and figure, all from files.
+
+    Args:
+        folder: folder of the study.
+        link: the same folder as the page links to it.
+
+    Raises:
+        StudyError: a file is missing.
+    """
+    with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
+        table = handle.read().strip()
+    pairs = [f"- {row['verdict']}" for row in telling_pairs(folder)]
+    baselines = [
+        f"{row['features']} {100 * float(row['test_accuracy']):.2f} %"
+        for row in read_tsv(os.path.join(folder, "baselines.tsv"))
+    ]
+    facts = [f"Baselines on the same splits: {'; '.join(baselines)}."]
+    curve = os.path.join(folder, "checkpoint", "pretraining.tsv")
+    if os.path.exists(curve):
+        last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]
+        facts.append(
+            f"The checkpoint was pretrained here for {last['update']} updates, to {float(last['loss']):.2f} nats per "
+            "masked token of held-out text."
+        )
+    if os.path.exists(os.path.join(folder, "qa", "runs.tsv")):
+        facts.append(answers(folder))
+    return "\n".join(
+        [
+            table,
+            "",
+            *pairs,
+            "",
+            " ".join(facts),
+            "",
+            f"![Test accuracy of every seed, by arm]({link}/figures/arms.svg)",
+            "",
+            f"Every number: [{link}]({link}).",
+        ]
+    )
+
+
+def marks(name, kind="study"):
+    """Return the two marks in a page around a study's part; the short part is of the kind `summary`."""
+    return f"<!-- {name}-{kind} -->", f"<!-- /{name}-{kind} -->"
+
+
+def with_block(page, text, start, end):
+    """Return a page's text with the part between two marks replaced.
+
+    Raises:
+        StudyError: the page lacks the marks.
+    """
+    if page.count(start) != 1 or page.count(end) != 1:
+        raise StudyError(f"the page needs the marks {start} and {end} once each")
+    before, rest = page.split(start)
+    return f"{before}{start}\n{text}\n{end}{rest.split(end)[1]}"
+
+
+def check_texts(results):
+    """Refuse a study whose page shows the words of reviews that are not this project's own.
+
+    Args:
+        results: its results folder.
+
+    Raises:
+        StudyError: it does.
+    """
+    hardest = os.path.join(results, "errors", "hardest.jsonl")
+    if not os.path.exists(hardest) or read_json(os.path.join(results, "data", "manifest.json"))["synthetic"]:
+        return
+    if any("text" in json.loads(line) for line in read_lines(hardest)):
+        raise StudyError(
+            f"{hardest} holds the words of reviews, which are not to be published: set report.show_texts to false and "
+            "build the report again (make regenerate)"
+        )
+
+
+def main(results, config, folder, pages):
+    """Publish a study.
+
+    Args:
+        results: its results folder.
+        config: its settings.
+        folder: folder to write.
+        pages: paths of two Markdown pages above that folder: the one of whole results, and README.md, whose short
+            part is written where it has the marks.
+
+    Raises:
+        StudyError: the study is not finished, or the page of whole results lacks its marks.
+    """
+    report = os.path.join(results, "report.html")
+    if not os.path.exists(report):
+        raise StudyError(f"{report} is missing: finish the study first")
+    check_texts(results)
+    texts = []
+    for page in pages:
+        with open(page, encoding="utf-8") as handle:
+            texts.append(handle.read())
+    whole, short = texts
+    between, brief = marks(config["study"]), marks(config["study"], "summary")
+    with_block(whole, "", *between)  # before anything is written
+    optional = [*WHERE_MADE, *(os.path.join(run, name) for run in planned(config) for name in RECORDS)]
+    there = [name for name in optional if os.path.exists(os.path.join(results, name))]
+    with atomic_path(folder) as temporary:
+        for name in dict.fromkeys([*FILES, *there, *links(report), *crate_files(results)]):
+            source, destination = os.path.join(results, name), os.path.join(temporary, name)
+            if not os.path.exists(source):
+                raise StudyError(f"{source} is missing: finish the study first")
+            os.makedirs(os.path.dirname(destination), exist_ok=True)
+            shutil.copyfile(source, destination)
+        compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
+        write_text(os.path.join(temporary, "README.md"), made(results, config))
+    link = [os.path.relpath(folder, os.path.dirname(page)) for page in pages]
+    write_text(pages[0], with_block(whole, block(folder, link[0]), *between))
+    if brief[0] in short:
+        write_text(pages[1], with_block(short, summary(folder, link[1]), *brief))
+
+
+if __name__ == "__main__":
+    try:
+        name = sys.argv[1]
+        settings, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{name}.yaml"))
+        target = os.path.join(ROOT, "published", name)
+        main(os.path.join(ROOT, "results", name), settings, target, [os.path.join(ROOT, page) for page in PAGES])
+    except (IndexError, StudyError) as error:
+        sys.exit(f"tools.publish: {error if isinstance(error, StudyError) else 'name the study'}")
