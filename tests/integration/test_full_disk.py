@@ -36,9 +36,9 @@ MORE = {
 }
 TARGETS = [f"results/tiny/qa/{name}" for name in ("summary.tsv", "lora_ledger.tsv")]
 TARGETS += [f"results/tiny/qa/figures/{name}.svg" for name in ("loss", "rank_sweep", "lora")]
-# They need a fetched checkpoint, tables of opinions, a model of another's, or a browser.
+# They need a fetched checkpoint, tables of opinions, a model or a tokenizer of another's, or a browser.
 ELSEWHERE = {"extract_checkpoint", "copy_checkpoint", "compare_huggingface_weights"}
-ELSEWHERE |= {"filter_corpus_tables", "take_model", "print_report"}
+ELSEWHERE |= {"filter_corpus_tables", "take_model", "measure_tokens", "print_report"}
 RULES = sorted(
     {
         os.path.basename(script).removesuffix(".py")
