@@ -67,6 +67,7 @@ PRETRAINING = {
     "batch_size": 40,
     "tokens_per_sample": 32,
     "lr": 1e-3,
+    "muon_lr": None,
     "warmup_updates": 2,
     "weight_decay": 0.01,
     "mask_prob": 0.2,

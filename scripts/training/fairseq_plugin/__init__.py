@@ -2,6 +2,7 @@
 
 - architecture `roberta_small` of the course's checkpoint;
 - optimizer `fused_adamw`: torch's fused AdamW, the one that the Hugging Face arm uses;
+- optimizer `muon_adamw`: torch's Muon for the encoder's matrices, and that AdamW for the rest;
 - tasks `review_classification` and `review_masked_lm`: fairseq's `sentence_prediction` and `masked_lm` with
   bfloat16 autocast while training, the study's batch plan, and an exact history file.
 """

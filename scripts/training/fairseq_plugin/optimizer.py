@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay on every tensor, in one fused kernel."""
+"""Adam with decoupled weight decay on every tensor, in one fused kernel; Muon beside it for matrices."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,3 +54,57 @@ class FusedAdamW(FairseqOptimizer):
             "weight_decay": self.cfg.weight_decay,
             "fused": True,
         }
+
+
+@dataclass
+class MuonAdamWConfig(FusedAdamWConfig):
+    """Flags of `--optimizer muon_adamw`."""
+
+    muon_lr: float = field(default=0.02, metadata={"help": "peak learning rate of the hidden matrices"})
+
+
+@register_optimizer("muon_adamw", dataclass=MuonAdamWConfig)
+class MuonAdamW(FusedAdamW):
+    """Muon for the parameters that the task marked `hidden_matrix`, fused AdamW for all others.
+
+    Muon's rate follows AdamW's schedule, at a constant ratio; `get_lr` is AdamW's.
+
+    Source: torch.optim.Muon, and Jordan et al. (2024), Muon: An optimizer for hidden layers in neural networks.
+    """
+
+    def __init__(self, cfg, params):
+        params = list(params)
+        super().__init__(cfg, [p for p in params if not is_hidden_matrix(p)])
+        matrices = [p for p in params if is_hidden_matrix(p)]
+        self.muon = torch.optim.Muon(matrices, lr=self.cfg.muon_lr, weight_decay=self.cfg.weight_decay)
+        self.ratio = self.cfg.muon_lr / float(self.cfg.lr[0])
+
+    @property
+    def param_groups(self):
+        """AdamW's groups, then Muon's."""
+        return [*self.optimizer.param_groups, *self.muon.param_groups]
+
+    def set_lr(self, lr):
+        """Set AdamW's rate, and Muon's in proportion."""
+        super().set_lr(lr)
+        for group in self.muon.param_groups:
+            group["lr"] = lr * self.ratio
+
+    def state_dict(self):
+        """Both states."""
+        return {"adamw": self.optimizer.state_dict(), "muon": self.muon.state_dict()}
+
+    def load_state_dict(self, state_dict, optimizer_overrides=None):
+        """Take up both states; the settings are those of the run that is resumed, so there is nothing to override."""
+        self.optimizer.load_state_dict(state_dict["adamw"])
+        self.muon.load_state_dict(state_dict["muon"])
+
+    def step(self, closure=None, scale=1.0, groups=None):
+        """Make one step with each."""
+        super().step(closure, scale, groups)
+        self.muon.step()
+
+
+def is_hidden_matrix(parameter):
+    """Whether the task that built the model marked this parameter as a matrix between hidden states."""
+    return getattr(parameter, "hidden_matrix", False)

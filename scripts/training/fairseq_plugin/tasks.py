@@ -191,6 +191,8 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
             waves = SinusoidalPositionalEmbedding.get_embedding(*table.weight.shape, table.padding_idx)
             with torch.no_grad():
                 table.weight.copy_(waves * 2**0.5 * self.cfg.init_sd)
+        for parameter in model.encoder.sentence_encoder.layers.parameters():
+            parameter.hidden_matrix = parameter.dim() == 2  # for the optimizer, which is told no names
         return model
 
     def get_batch_iterator(self, dataset, *args, **kwargs):

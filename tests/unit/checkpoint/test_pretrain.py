@@ -14,6 +14,7 @@ from support.killed_runs import run_forked
 from support.reviews import ARCHITECTURE, learn_pieces, write_reviews
 from support.studies import PRETRAINING
 from training.fairseq_checkpoint import load_fairseq_checkpoint
+from training.fairseq_commands import import_fairseq
 
 # PRETRAINING: 100 texts in batches of 40: three updates an epoch, so that the state of update 4 lies within the second,
 # whose masks are others.
@@ -35,7 +36,7 @@ def pretrain(name, settings=PRETRAINING, kill=None):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Pieces, and pretrainings in a folder each: `whole`, `again` (killed once), `last`, `waves`."""
+    """Pieces, and pretrainings in a folder each: `whole`, `again` (killed once), `last`, `waves`, `muon` and another."""
     folder = tmp_path_factory.mktemp("pretrain")
     write_reviews(folder)
     files = {"train": "train.txt", "valid": "valid.txt", "model": "spm.model", "dictionary": "dict.txt"}
@@ -48,6 +49,8 @@ def made(tmp_path_factory):
     runs = [corpus | {"name": "corpus"}, pretrain("whole"), killed, pretrain("again"), pretrain("waves", WAVES)]
     # Killed when the state of the last update is saved, and nothing made of it.
     runs += [pretrain("last", kill={"after": "checkpoint.pretrain:train"}), pretrain("last")]
+    muon = PRETRAINING | {"muon_lr": 0.2}
+    runs += [pretrain("muon", muon), pretrain("muon-again", muon, {"before_step": 6}), pretrain("muon-again", muon)]
     run_forked(folder, runs)
     return folder
 
@@ -114,3 +117,47 @@ def test_positions_may_start_as_sine_waves(made):
         angle = row * 10000 ** (-i / 15)  # 32 columns: 16 sines, then 16 cosines, of rates 1 to 1/10000
         for column, wave in ((i, math.sin(angle)), (16 + i, math.cos(angle))):
             assert float(positions[row, column]) == pytest.approx(0.05 * 2**0.5 * wave, abs=1e-5)
+
+
+def test_muon_moves_the_matrices_of_the_layers_and_leaves_the_rest_to_adamw(made):
+    muon, plain = (load_fairseq_checkpoint(str(made / name / "model.pt"))["model"] for name in ("muon", "whole"))
+    said = (made / "muon.log").read_text()
+    assert "--optimizer muon_adamw" in said and "--muon-lr 0.2" in said
+    # Muon moves every direction of a matrix by its rate, 200 times AdamW's here.
+    name = "encoder.sentence_encoder.layers.0.fc1.weight"
+    assert muon[name].norm() > 2 * plain[name].norm()
+
+
+def test_a_killed_pretraining_with_muon_goes_on_and_ends_with_the_same_weights(made):
+    assert "going on after update 4" in (made / "muon-again.log").read_text()
+    for name in ("model.pt", "history.tsv"):
+        assert (made / "muon-again" / name).read_bytes() == (made / "muon" / name).read_bytes()
+
+
+def test_each_optimizer_steps_as_it_does_alone():
+    import_fairseq()
+    from training.fairseq_plugin.optimizer import MuonAdamW, MuonAdamWConfig
+
+    torch.manual_seed(1)
+    values = [torch.randn(4, 3), torch.randn(5, 3), torch.randn(4)]  # matrix, embedding, bias
+    mine = [torch.nn.Parameter(value.clone()) for value in values]
+    alone = [torch.nn.Parameter(value.clone()) for value in values]
+    mine[0].hidden_matrix = True
+    both = MuonAdamW(MuonAdamWConfig(lr=[0.1], muon_lr=0.5, weight_decay=0.01), iter(mine))
+    muon = torch.optim.Muon(alone[:1], lr=0.5, weight_decay=0.01)
+    adamw = torch.optim.AdamW(alone[1:], lr=0.1, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.01, fused=True)
+    for rate in (0.1, 0.05):
+        # Muon's rate stays five times AdamW's.
+        both.set_lr(rate)
+        muon.param_groups[0]["lr"], adamw.param_groups[0]["lr"] = 5 * rate, rate
+        for one, other in zip(mine, alone, strict=True):
+            one.grad = torch.randn(one.shape)
+            other.grad = one.grad.clone()
+        both.step()
+        muon.step()
+        adamw.step()
+        assert both.get_lr() == rate
+    assert all(torch.equal(one, other) for one, other in zip(mine, alone, strict=True))
+    assert list(both.params) == [mine[1], mine[2], mine[0]]
+    both.zero_grad()
+    assert all(parameter.grad is None for parameter in mine)
