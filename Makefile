@@ -200,7 +200,7 @@ doctor: ## check whether this machine can run a study, and say what to do; chang
 	exit 1
 
 test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tests/unit]
-	@pytest -n 2 --dist worksteal $(or $(TESTS),-m "not slow")
+	@pytest -n 2 --dist loadfile $(or $(TESTS),-m "not slow")
 
 # By file: tests of one file share a study that takes minutes.
 test-slow: $(TEST_STAMP) ## the slow tests: Slurm, S3, kills, browser, isolated environments, air gap: [TESTS=FILE]

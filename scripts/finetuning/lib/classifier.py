@@ -4,7 +4,7 @@ import os
 
 import torch
 from safetensors import SafetensorError
-from transformers import RobertaConfig, RobertaForSequenceClassification, set_seed
+from transformers import RobertaConfig, RobertaForSequenceClassification
 
 from common.errors import StudyError
 from common.files import read_json
@@ -44,7 +44,7 @@ def build_model(checkpoint, init, seed, settings, classes=None):
             attention_probs_dropout_prob=settings["dropout"],
             classifier_dropout=settings["classifier_dropout"],
         )
-        set_seed(seed)
+        torch.manual_seed(seed)
         if init == "random":
             config._attn_implementation = "sdpa"
             return adapt(RobertaForSequenceClassification(config), init, settings)

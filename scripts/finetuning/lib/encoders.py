@@ -3,7 +3,7 @@
 import os
 
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, set_seed
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
 from common.errors import StudyError
@@ -123,7 +123,7 @@ def build_encoder(folder, init, seed, settings, classes=None):
         folder, local_files_only=True, trust_remote_code=False, **named_classes(classes)
     )
     config = with_dropout(config, settings)
-    set_seed(seed)
+    torch.manual_seed(seed)
     if init == "random":
         model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).float()
         return model, sorted(name for name, _ in model.named_parameters() if not name.startswith(encoder_prefix(model)))

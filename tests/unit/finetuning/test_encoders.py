@@ -47,10 +47,8 @@ def facts(family, init="pretrained"):
     return {"arm": "mine", "framework": "huggingface", "model": family, "init": init}
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
-def made(request, data, tmp_path_factory):
-    """(family, folder): the model taken, its token ids, an undisturbed run and one that was killed."""
-    family, folder = request.param, tmp_path_factory.mktemp("made")
+def prepare(family, folder, data):
+    """Take a family's model, cut the texts, and return its runs: undisturbed, killed and resumed, from random weights."""
     write_encoder(folder / "theirs", family)
     take_model.main([str(folder / "theirs")], family, str(folder / "taken"))
     for split in ("train", "valid", "test"):
@@ -61,11 +59,24 @@ def made(request, data, tmp_path_factory):
         given = {output: f"{name}/{output}" for output in OUTPUTS} | {"states": f"{name}/states", "threads": 1}
         given |= {"train": "train.npz", "valid": "valid.npz", "checkpoint": "taken", "facts": facts(family, init)}
         given |= {"seed": 3, "settings": SETTINGS, "save_every": save_every}
-        return {"name": name, "script": "finetuning.finetune_huggingface", "arguments": given, "kill": kill}
+        place = {"name": f"{family}/{name}", "folder": family}
+        return place | {"script": "finetuning.finetune_huggingface", "arguments": given, "kill": kill}
 
-    runs = [run("whole", save_every=0), run("killed", {"before_step": 4}), run("killed"), run("random", init="random")]
-    run_forked(folder, runs)
-    return family, folder
+    return [run("whole", save_every=0), run("killed", {"before_step": 4}), run("killed"), run("random", init="random")]
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A folder per family; one process for all of them, because imports are what takes long."""
+    folder = tmp_path_factory.mktemp("made")
+    run_forked(folder, [run for family in FAMILIES for run in prepare(family, folder / family, data)])
+    return folder
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def made(request, trained):
+    """(family, folder): the model taken, its token ids, an undisturbed run and one that was killed."""
+    return request.param, trained / request.param
 
 
 def test_token_ids_are_what_the_models_own_tokenizer_gives(made, data):
