@@ -36,7 +36,7 @@ def pretrain(name, settings=PRETRAINING, kill=None):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Pieces, and pretrainings in a folder each: `whole`, `again` (killed once), `last`, `waves`, `muon` and another."""
+    """Pieces, and pretrainings in a folder each; `again` and `muon-again` were killed once."""
     folder = tmp_path_factory.mktemp("pretrain")
     write_reviews(folder)
     files = {"train": "train.txt", "valid": "valid.txt", "model": "spm.model", "dictionary": "dict.txt"}

@@ -48,7 +48,7 @@ def facts(family, init="pretrained"):
 
 
 def prepare(family, folder, data):
-    """Take a family's model, cut the texts, and return its runs: undisturbed, killed and resumed, from random weights."""
+    """Take a family's model, cut the texts, and return its runs: whole, killed and resumed, from random weights."""
     write_encoder(folder / "theirs", family)
     take_model.main([str(folder / "theirs")], family, str(folder / "taken"))
     for split in ("train", "valid", "test"):
