@@ -1,4 +1,4 @@
-"""Draw the loss of pretraining by update: text trained on and text kept out."""
+"""Draw the loss of pretraining by update and by tokens predicted: text trained on and text kept out."""
 
 from common.entry import run
 from common.errors import StudyError
@@ -40,6 +40,12 @@ def draw(frame):
     axes.set(xlabel="update", ylabel="loss (nats per masked token)")
     axes.set_xlim(left=0)
     axes.legend()
+    trained = frame[frame["split"] == "train"]
+    if len(trained):
+        # Nearly a straight line: an update masks about as many tokens as any other.
+        millions = trained["n_tokens"].astype(int).sum() / 1e6 / trained["update"].max()
+        above = axes.secondary_xaxis("top", functions=(lambda update: update * millions, lambda seen: seen / millions))
+        above.set_xlabel("masked tokens predicted (millions)")
     return figure
 
 

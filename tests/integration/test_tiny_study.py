@@ -316,6 +316,7 @@ def test_snakemakes_own_report_has_no_dead_link(tiny_study, tmp_path):
     assert dead == [] and followed > 20
 
 
+@pytest.mark.slow
 def test_report_figures_and_tables_are_built_again_alike_without_training(tiny_study, results):
     made = [path for path in results.iterdir() if path.name not in KEPT]
     assert {"figures", "history.tsv", "report.html", "runs.tsv", "test_accuracy.tsv"} <= {path.name for path in made}

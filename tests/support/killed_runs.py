@@ -1,9 +1,9 @@
 """Call scripts' `main`s in forked children of one process, each killed at the moment that it is told to be.
 
-`run_forked` starts this file as a program in the folder of the runs. Its argument is a JSON file, a list of {name,
-script (its module), arguments (of its `main`), folder (to run in, if not that of the runs), forget (files and folders
-to remove first), kill}; `<name>.log` gets what the run prints, `<name>.changes` every change that it makes to its
-folder, a JSON line each. `kill` is absent or one of
+`run_forked` starts this file as a program, once in a test process, and tells it the folders of runs, each with a JSON
+file: a list of {name, script (its module), arguments (of its `main`), folder (to run in, if not that of the runs),
+forget (files and folders to remove first), kill}; `<name>.log` gets what the run prints, `<name>.changes` every change
+that it makes to its folder, a JSON line each. `kill` is absent or one of
 
     {"before_step": n}      SIGKILL instead of this process's n-th optimizer step
     {"in_save": n}          SIGKILL in the middle of writing its n-th state
@@ -15,14 +15,17 @@ One process, because imports are what takes long; children, because fairseq keep
 kill.
 """
 
+import functools
 import importlib
 import io
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
@@ -42,12 +45,30 @@ def run_forked(folder, runs):
 def fork_runs(folder, runs, timeout=500):
     """Make runs, one after the other; return the wait status of each."""
     (folder / "runs.json").write_text(json.dumps(runs))
+    parent = parent_of_runs()
+    parent.stdin.write(f"{json.dumps(str(folder))}\n")
+    parent.stdin.flush()
+    told, _, _ = select.select([parent.stdout], [], [], timeout)
+    answer = parent.stdout.readline() if told else ""
+    if not answer:
+        parent_of_runs.cache_clear()
+        parent.kill()
+        parent.wait()
+        parent.said.seek(0)
+        raise AssertionError(parent.said.read() if told else f"{folder}: still at it after {timeout} s")
+    return json.loads(answer)
+
+
+@functools.cache
+def parent_of_runs():
+    """Start the program that imports scripts and forks runs; it ends with this process."""
     paths = os.pathsep.join(str(path) for path in (TESTS.parent / "scripts", TESTS, TESTS.parent))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "runs.json"]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    said = tempfile.TemporaryFile("w+")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": said, "text": True}
+    parent = subprocess.Popen([sys.executable, __file__], env=environment, **pipes)
+    parent.said = said
+    return parent
 
 
 def die():
@@ -168,9 +189,10 @@ def child(script, run):
         os._exit(status)
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    with open(sys.argv[1], encoding="utf-8") as handle:
+def run_all(folder):
+    """Run what the JSON file in a folder asks for; return the wait statuses."""
+    os.chdir(folder)
+    with open("runs.json", encoding="utf-8") as handle:
         todo = json.load(handle)
     scripts = [importlib.import_module(run["script"]) for run in todo]
     if "training.fairseq_commands" in sys.modules:
@@ -179,4 +201,10 @@ if __name__ == "__main__":
         importlib.import_module("fairseq_cli.train")
     # PyTorch imports it, which takes a second or two, with the first optimizer.
     importlib.import_module("torch._dynamo")
-    print(json.dumps([child(script, run) for script, run in zip(scripts, todo, strict=True)]))
+    return [child(script, run) for script, run in zip(scripts, todo, strict=True)]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        print(json.dumps(run_all(json.loads(line))), flush=True)

@@ -276,6 +276,8 @@ def cost(study):
         "steps": steps,
         "by_step": steps
         and bars(steps.rows, "total_seconds", "{total_seconds|decimals,1} s", "Time by step, all jobs, in seconds"),
+        "memory_by_step": steps
+        and bars(steps.rows, "memory_mb", "{memory_mb|integer} MB", "Memory of each step's largest job, in MB"),
     }
 
 

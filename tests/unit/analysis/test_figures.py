@@ -348,7 +348,8 @@ def test_synthetic_data_are_named_in_the_figure(tmp_path):
 def test_the_pretraining_curve_is_the_same_bytes_again_and_needs_held_out_loss(tmp_path):
     history, manifest = tmp_path / "pretraining.tsv", tmp_path / "manifest.json"
     write_json(manifest, {"synthetic": True})
-    rows = [{"update": u, "split": s, "loss": 9 - u / 50} for u in (50, 100) for s in ("train", "valid")]
+    points = [(u, split) for u in (50, 100) for split in ("train", "valid")]
+    rows = [{"update": u, "split": split, "loss": 9 - u / 50, "n_tokens": 1000} for u, split in points]
     write_tsv(history, rows, tuple(rows[0]))
     first, second = ([tmp_path / f"{name}.{ending}" for ending in ("svg", "png")] for name in "ab")
     for made in (first, second):
