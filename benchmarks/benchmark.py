@@ -1,8 +1,9 @@
 """Time plain commands and the workflow side by side, on the same data and machine, in turn (`make benchmark`).
 
 The plain side is what a user would type instead: `fairseq-train` validating on `valid,test` every epoch in batches of
-8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. The
-workflow's side is Snakemake making test predictions from the same prepared data: of one run on all cores
+8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. For
+Hugging Face there is a third side, the same Trainer tuned (`--tuned`): bfloat16, batches of like lengths, fused AdamW.
+The workflow's side is Snakemake making test predictions from the same prepared data: of one run on all cores
 (`--set-threads`), and of as many runs at once as there are cores, one core each, which is how it fills a table. The
 full mode fills the whole table of nine runs instead; the plain commands in sequence are their measured runs, so often.
 
@@ -29,7 +30,7 @@ MODES = {
     "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
 }
 # What is measured; `--keep` takes some of an earlier call's.
-KINDS = ("plain", "alone", "together", "table")
+KINDS = ("plain", "tuned", "alone", "together", "table")
 TABLE = {"fairseq-pretrained": 3, "fairseq-random": 3, "huggingface-pretrained": 3}
 
 
@@ -170,6 +171,7 @@ def number(value):
 
 def markdown(record):
     """Return a benchmark's record as tables."""
+    tuned = record.get("tuned", {})  # records of before have none
     lines = [
         f"Mode `{record['mode']}`: {record['n_train']} training reviews, {record['epochs']} epoch(s), "
         f"{record['rounds']} round(s), {record['machine']['cores']} cores of {record['machine']['cpu']}, "
@@ -193,6 +195,13 @@ def markdown(record):
                 f"| {framework}: {name} | {unit} | {number(row['plain'])} | {number(row['workflow'])} "
                 f"| {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
             )
+            if framework in tuned:
+                row = tuned[framework][key]
+                low, high = row["ratio_range"]
+                lines.append(
+                    f"| {framework}: {name}; plain is tuned | {unit} | {number(row['plain'])} "
+                    f"| {number(row['workflow'])} | {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
+                )
     for framework in FRAMEWORKS:
         rate = record["rates"][framework]
         lines.append(
@@ -241,6 +250,9 @@ def measure(study, cut, rounds, measured):
             name, alone = f"{framework}-{turn}", [(framework, "pretrained", 1)]
             plain = measured.take("plain", name, measure_plain, study, framework, "pretrained", turn, cores)
             runs[framework]["plain"].append(plain)
+            if framework == "huggingface":
+                cost = measured.take("tuned", name, measure_plain, study, "tuned", "pretrained", turn, cores)
+                runs[framework].setdefault("tuned", []).append(cost)
             runs[framework]["workflow"].append(measured.take("alone", name, measure_workflow, study, alone, cores))
             if framework in packed:
                 together = [(framework, "pretrained", seed) for seed in several]
@@ -254,14 +266,15 @@ def rates(runs, peaks, gflop, tokens):
 
     Args:
         runs: what `measure` returns first.
-        peaks: GFLOP/s of the plain side's products, then of the workflow's.
+        peaks: GFLOP/s of a side's products, by side.
         gflop, tokens: of an update.
     """
     found = {framework: {} for framework in runs}
     for framework, sides in runs.items():
-        for (side, costs), peak in zip(sides.items(), peaks, strict=True):
+        for side, costs in sides.items():
             update = statistics.median(cost["update_seconds"] for cost in costs)
-            found[framework][side] = {"tokens_per_second": tokens / update, "share_of_peak": gflop / update / peak}
+            share = gflop / update / peaks[side]
+            found[framework][side] = {"tokens_per_second": tokens / update, "share_of_peak": share}
     return found
 
 
@@ -304,8 +317,8 @@ def main(arguments=None):
     measured = Measured(study.plain, options.keep)
     runs, packed = measure(study, cut, rounds, measured)
     precision = "bfloat16" if has_fast_bfloat16() else "float32"
-    kinds = [f"{kind}, {cores} threads" for kind in ("float32", precision)]
-    peaks = {kind: matrix_peak(cores, kind.partition(",")[0]) for kind in dict.fromkeys(kinds)}
+    kinds = {"plain": "float32", "tuned": "bfloat16", "workflow": precision}
+    peaks = {kind: matrix_peak(cores, kind) for kind in sorted(set(kinds.values()), reverse=True)}
     gflop, (tokens, _) = gflop_an_update(study), tokens_an_update(study)
     medians = {framework: summary(both["plain"], both["workflow"]) for framework, both in runs.items()}
     plain_run = {framework: medians[framework]["seconds"]["plain"] for framework in FRAMEWORKS}
@@ -327,10 +340,13 @@ def main(arguments=None):
             for framework, seconds in pack.items()
         },
         "table": whole_table(study, plain_run, pack, measured),
-        "matrix_peak_gflops": peaks,
+        "tuned": {
+            framework: summary(both["tuned"], both["workflow"]) for framework, both in runs.items() if "tuned" in both
+        },
+        "matrix_peak_gflops": {f"{kind}, {cores} threads": peak for kind, peak in peaks.items()},
         "gflop_per_update": gflop,
         "tokens_per_update": tokens,
-        "rates": rates(runs, [peaks[kind] for kind in kinds], gflop, tokens),
+        "rates": rates(runs, {side: peaks[kind] for side, kind in kinds.items()}, gflop, tokens),
         "precision": precision,
         **circumstances(),
     }

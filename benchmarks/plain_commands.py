@@ -105,9 +105,15 @@ class Study:
         updates = count_updates(self.config["data"]["n_train"], settings["batch_size"], settings["epochs"])
         return updates, warmup_updates(updates, settings["warmup_ratio"])
 
-    def plain_command(self, framework, init, seed, out):
-        """Return the plain command of a run that writes into the folder `out`, its TensorBoard files among it."""
-        return {"fairseq": self._fairseq, "huggingface": self._huggingface}[framework](init, seed, out)
+    def plain_command(self, kind, init, seed, out):
+        """Return the plain command of a run that writes into the folder `out`, its TensorBoard files among it.
+
+        Args:
+            kind: a framework, or "tuned": Hugging Face at its best.
+        """
+        if kind == "tuned":
+            return [*self._huggingface(init, seed, out), "--tuned", "--eval-batch-size", "64"]
+        return {"fairseq": self._fairseq, "huggingface": self._huggingface}[kind](init, seed, out)
 
     def _fairseq(self, init, seed, out):
         """The lab's `fairseq-train`; the plug-in only registers the architecture's name."""

@@ -4,14 +4,19 @@ Stock `Trainer`, float32, AdamW of PyTorch, random order, padding to the model's
 scored at the end. What it trains is what the workflow trains, so that only the way differs: the workflow's own fresh
 model, decay on every tensor, no clipping; none of them takes other time.
 
+With `--tuned` the same Trainer at its best on a CPU: bfloat16, batches of like lengths padded to their longest,
+PyTorch's fused AdamW.
+
 Source: `run_glue.py` of the Transformers examples with `--pad_to_max_length`.
 """
 
 import argparse
+import functools
 import json
 import os
 
 import numpy as np
+import torch
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
@@ -20,26 +25,29 @@ from finetuning.lib.scoring import PAD
 from finetuning.lib.token_ids import read_token_ids
 
 
-class Padded(Dataset):
-    """A split's token ids, each review padded to the same length."""
+class Reviews(Dataset):
+    """A split's token ids and labels."""
 
-    def __init__(self, path, length):
-        sequences, self.labels = read_token_ids(path)
-        self.ids = np.full((len(sequences), length), PAD, dtype=np.int64)
-        for row, sequence in enumerate(sequences):
-            self.ids[row, : len(sequence)] = sequence
+    def __init__(self, path):
+        self.sequences, self.labels = read_token_ids(path)
 
     def __len__(self):
         """Return the number of reviews."""
-        return len(self.ids)
+        return len(self.sequences)
 
     def __getitem__(self, i):
-        """Return what the model takes: ids and mask int64 (length,), label."""
-        return {
-            "input_ids": self.ids[i],
-            "attention_mask": (self.ids[i] != PAD).astype(np.int64),
-            "labels": int(self.labels[i]),
-        }
+        """Return token ids, int64 (T,), and label of a review."""
+        return {"input_ids": np.asarray(self.sequences[i], dtype=np.int64), "labels": int(self.labels[i])}
+
+
+def padded(reviews, length=None):
+    """Return a batch, tensors of ids and mask int64 (B, T) and labels (B,), padded to `length` or to its longest."""
+    length = length or max(len(review["input_ids"]) for review in reviews)
+    ids = torch.full((len(reviews), length), PAD)
+    for row, review in zip(ids, reviews, strict=True):
+        row[: len(review["input_ids"])] = torch.from_numpy(review["input_ids"])
+    labels = torch.tensor([review["labels"] for review in reviews])
+    return {"input_ids": ids, "attention_mask": (ids != PAD).long(), "labels": labels}
 
 
 class DecayEverywhere(Trainer):
@@ -57,6 +65,7 @@ def parse(arguments):
     parser.add_argument("token_ids", help="folder of {train,valid,test}.npz")
     parser.add_argument("out", help="folder to write")
     parser.add_argument("--random", action="store_true", help="start from random weights")
+    parser.add_argument("--tuned", action="store_true", help="bfloat16, like lengths together, fused AdamW")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--lr", type=float, default=1e-5)
@@ -80,10 +89,8 @@ def main(arguments=None):
         options.seed,
         {"dropout": options.dropout, **settings},
     )
-    splits = {
-        split: Padded(os.path.join(options.token_ids, f"{split}.npz"), options.max_length)
-        for split in ("train", "valid", "test")
-    }
+    splits = {split: Reviews(os.path.join(options.token_ids, f"{split}.npz")) for split in ("train", "valid", "test")}
+    tuned = {"bf16": True, "train_sampling_strategy": "group_by_length", "optim": "adamw_torch_fused"}
     os.environ["TENSORBOARD_LOGGING_DIR"] = os.path.join(options.out, "tensorboard")
     trainer = DecayEverywhere(
         model=model,
@@ -98,7 +105,7 @@ def main(arguments=None):
             adam_beta1=options.betas[0],
             adam_beta2=options.betas[1],
             weight_decay=options.weight_decay,
-            optim="adamw_torch",
+            **(tuned if options.tuned else {"optim": "adamw_torch"}),
             max_grad_norm=0.0,
             eval_strategy="epoch",
             save_strategy="epoch",
@@ -111,6 +118,7 @@ def main(arguments=None):
         ),
         train_dataset=splits["train"],
         eval_dataset=splits["valid"],
+        data_collator=functools.partial(padded, length=None if options.tuned else options.max_length),
         compute_metrics=lambda p: {"accuracy": float(np.mean(np.argmax(p.predictions, axis=1) == p.label_ids))},
     )
     trainer.train()

@@ -1,5 +1,6 @@
 """What several tests share: one tiny study, run once per test session."""
 
+import gc
 import os
 import shutil
 
@@ -18,6 +19,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="install each conda environment's packages with pip, alone, instead of linking those of this environment",
     )
+
+
+def pytest_collection_finish():
+    """Spare what was imported from every later collection of garbage: statsmodels asks for one at each correction."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

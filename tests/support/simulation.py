@@ -3,6 +3,7 @@
 The tests take some, `make fuzz` others; `PYTHONPATH=tests python -m support.simulation 5000` any number.
 """
 
+import gc
 import math
 import sys
 import tempfile
@@ -225,6 +226,7 @@ def simulate(number, first=0, largest=3000, options=QUICK):
 
 
 if __name__ == "__main__":
+    gc.freeze()  # statsmodels collects garbage at each of Holm's corrections
     faults = simulate(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     for seed, fault in faults:
         print(seed, fault)

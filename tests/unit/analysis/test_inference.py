@@ -420,7 +420,7 @@ def test_arms_of_equal_mean_are_not_told_to_lead():
 
 def test_no_small_or_degenerate_study_contradicts_itself():
     # `python -m support.simulation 3000` takes more and larger ones; `make fuzz` others.
-    assert simulation.simulate(8, largest=300) == []
+    assert simulation.simulate(25, largest=300) == []
 
 
 # files

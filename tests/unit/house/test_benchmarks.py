@@ -3,12 +3,17 @@
 import math
 import types
 
+import numpy as np
 import pytest
 from tensorboardX import SummaryWriter
+from transformers import RobertaConfig, RobertaForMaskedLM
 
 import benchmark
 import equivalence
 import plain_commands
+import plain_huggingface
+from common.files import read_json
+from finetuning.lib.token_ids import write_token_ids
 from support import studies
 
 
@@ -63,6 +68,42 @@ def test_the_plain_commands_train_with_the_studys_hyperparameters():
         found = [float(words[words.index(flag) + 1]) for flag in flags]
         assert found == list(chosen.values())
         assert "0.8, 0.7" in " ".join(words) or "0.8 0.7" in " ".join(words)
+
+
+def test_the_tuned_recipe_is_the_plain_one_with_another_padding_precision_and_optimizer():
+    study = plain_commands.Study.__new__(plain_commands.Study)
+    study.results = "results"
+    study.config = {
+        "data": {"n_train": 70},
+        "checkpoint": {"architecture": {"max_positions": 16}},
+        "finetuning": {"training": studies.FINETUNING},
+    }
+    plain = study.plain_command("huggingface", "pretrained", 1, "out")
+    assert study.plain_command("tuned", "pretrained", 1, "out") == [*plain, "--tuned", "--eval-batch-size", "64"]
+
+
+def test_a_batch_is_padded_to_its_longest_or_to_a_length():
+    reviews = [{"input_ids": np.arange(2, 2 + n), "labels": label} for n, label in ((3, 1), (2, 0))]
+    batch = plain_huggingface.padded(reviews)
+    assert batch["input_ids"].tolist() == [[2, 3, 4], [2, 3, 1]] and batch["labels"].tolist() == [1, 0]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert plain_huggingface.padded(reviews, 5)["input_ids"].shape == (2, 5)
+
+
+def test_the_tuned_recipe_trains(tmp_path, monkeypatch):
+    monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", "")  # which the recipe sets
+    config = RobertaConfig(
+        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, pad_token_id=1
+    )
+    RobertaForMaskedLM(config).save_pretrained(tmp_path / "checkpoint")
+    for split in ("train", "valid", "test"):
+        sequences = [[0, *range(4, 4 + n), 2] for n in range(1, 9)]
+        write_token_ids(str(tmp_path / f"{split}.npz"), sequences, [0, 1] * 4)
+    folders = [str(tmp_path / "checkpoint"), str(tmp_path), str(tmp_path / "out")]
+    plain_huggingface.main([*folders, "--random", "--tuned", "--epochs", "2", "--batch-size", "4"])
+    found = read_json(tmp_path / "out" / "run.json")
+    assert 0 <= found["test_accuracy"] <= 1
+    assert [row["epoch"] for row in found["history"] if "eval_accuracy" in row] == [1, 2]
 
 
 def test_plain_fairseq_is_read_from_its_log(tmp_path):
