@@ -72,8 +72,8 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
 	echo "The report: $(CURDIR)/results/$$name/report.html"
 
-new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [VALID=FILE] [MODEL=FOLDER]
-	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --model="$$MODEL"
+new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]
+	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL"
 
 # The index and not the folder's own wheels: those may be out of date, and this machine has a network.
 mirror wheels: WHEELS_OF_MIRROR :=

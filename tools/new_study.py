@@ -1,6 +1,7 @@
 """Write a study's file for someone's own texts, and say what is in them (`make new`).
 
-python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label COLUMN [--valid FILE] [--model FOLDER]
+python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label COLUMN [--second COLUMN] [--valid FILE]
+    [--model FOLDER]
 """
 
 import argparse
@@ -20,7 +21,9 @@ from study.configuration import load_study
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATE = os.path.join(ROOT, "tools", "new_study.yaml.j2")
-USAGE = "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [VALID=FILE] [MODEL=FOLDER]"
+USAGE = (
+    "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]"
+)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # As many as `data.labels` takes.
 MOST_CLASSES = 200
@@ -37,17 +40,17 @@ def column(name):
     return int(name) if re.fullmatch(r"[1-9]\d*", name) else name
 
 
-def read_frame(files, text, label):
-    """Return a frame with a row for each text: split, text, label, words (its number of words).
+def read_frame(files, columns):
+    """Return a frame with a row for each text, or pair of texts: split, text, label, words (its number of words).
 
     Args:
         files: {split: path}.
-        text, label: columns, by name or number.
+        columns: text, label and second (None where a row is one text), by name or number.
 
     Raises:
         StudyError: see `data.lib.tables.read_examples`.
     """
-    rows = [(split, *example) for split, path in files.items() for example in read_examples(path, text, label)]
+    rows = [(split, *example) for split, path in files.items() for example in read_examples(path, **columns)]
     frame = pandas.DataFrame(rows, columns=["split", "text", "label", "place"])
     return frame.assign(words=frame["text"].str.split().str.len())
 
@@ -119,13 +122,13 @@ def sizes(train):
     }
 
 
-def study_text(name, files, text, label, frame, labels, model):
+def study_text(name, files, columns, frame, labels, model):
     """Return the text of the study's file.
 
     Args:
         name: of the study.
         files: {split: path}.
-        text, label: columns, by name or number.
+        columns: see `read_frame`.
         frame: what `read_frame` returns.
         labels: names of the classes in order.
         model: folder of a Hugging Face model, or None.
@@ -144,9 +147,8 @@ def study_text(name, files, text, label, frame, labels, model):
         name=name,
         files={"valid": None} | files,
         rows=frame["split"].value_counts().to_dict(),
-        text=text,
-        label=label,
-        by_number=", counted from 1: the files have no header" if isinstance(text, int) else "",
+        **columns,
+        by_number=", counted from 1: the files have no header" if isinstance(columns["text"], int) else "",
         labels=labels,
         counts=", ".join(str(counts[name]) for name in labels) + " rows of train",
         n_valid=max(len(train) // 5, len(labels)),
@@ -155,13 +157,14 @@ def study_text(name, files, text, label, frame, labels, model):
     )
 
 
-def main(name, files, text, label, model=None, folder="studies"):
+def main(name, files, text, label, second=None, model=None, folder="studies"):
     """Look at the files and write `FOLDER/NAME.yaml`.
 
     Args:
         name: of the study.
         files: {split: path}, train, test and perhaps valid.
         text, label: columns: names, or numbers from 1 as text.
+        second: column of the second texts, likewise, where a row is a pair of texts; None: it is one text.
         model: folder of a Hugging Face model, or None: a small checkpoint is pretrained on the training texts.
         folder: where the file goes.
 
@@ -181,15 +184,17 @@ def main(name, files, text, label, model=None, folder="studies"):
             raise StudyError(f"{split.upper()}={file}: make new reads files of this machine; download it first")
     if model and not os.path.isfile(os.path.join(model, "config.json")):
         raise StudyError(f"MODEL={model}: there is no {os.path.join(model, 'config.json')}; name a model's folder")
-    if text == label:
-        raise StudyError(f"TEXT and LABEL are both {text}; name two columns")
-    text, label = column(text), column(label)
-    frame = read_frame(files, text, label)
+    for one, other in (("TEXT", "LABEL"), ("TEXT", "SECOND"), ("SECOND", "LABEL")):
+        named = {"TEXT": text, "LABEL": label, "SECOND": second}
+        if named[one] == named[other]:
+            raise StudyError(f"{one} and {other} are both {named[one]}; name two columns")
+    columns = {"text": column(text), "label": column(label), "second": second and column(second)}
+    frame = read_frame(files, columns)
     labels = classes_of(frame)
     # What the study itself would refuse.
-    read_table(list(files.values()), list(files), {"text": text, "label": label}, labels)
+    read_table(list(files.values()), list(files), columns, labels)
     with atomic_path(path) as temporary:
-        write_text(temporary, study_text(name, files, text, label, frame, labels, model))
+        write_text(temporary, study_text(name, files, columns, frame, labels, model))
         load_study(ROOT, temporary)
     return path, describe(frame, files, labels)
 
@@ -198,7 +203,7 @@ def asked(arguments):
     """Return the words of the command line; one that is empty was not given."""
     parser = argparse.ArgumentParser(prog="make new", usage=USAGE)
     parser.add_argument("name")
-    for option in ("train", "test", "valid", "text", "label", "model"):
+    for option in ("train", "test", "valid", "text", "label", "second", "model"):
         parser.add_argument(f"--{option}", default="")
     words = parser.parse_args(arguments)
     for option in ("name", "train", "test", "text", "label"):
@@ -211,7 +216,7 @@ if __name__ == "__main__":
     try:
         words = asked(sys.argv[1:])
         given = {split: getattr(words, split) for split in ("train", "valid", "test") if getattr(words, split)}
-        written, found = main(words.name, given, words.text, words.label, words.model or None)
+        written, found = main(words.name, given, words.text, words.label, words.second or None, words.model or None)
     except StudyError as error:
         sys.exit(f"make new: {error}")
     print(found)

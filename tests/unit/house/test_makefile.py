@@ -180,6 +180,7 @@ def test_new_takes_names_as_they_are(finished):
         '<--test=$(shell touch x) "b".csv>',
         "<--text=>",
         "<--label=-l>",
+        "<--second=>",
         "<--model=>",
     ]
     assert not (finished.folder / "x").exists()

@@ -12,6 +12,8 @@ from study.configuration import load_study
 from support import studies
 from tools.new_study import USAGE, asked, classes_of, column, main, read_frame, sizes
 
+COLUMNS = {"text": "text", "label": "label", "second": None}
+
 
 def rows(n, labels=("good", "bad", "fair"), start=0):
     return [(f"text number {k} of many words", labels[k % len(labels)]) for k in range(start, start + n)]
@@ -82,6 +84,20 @@ def test_a_valid_of_its_own_is_named(files, tmp_path):
     assert "texts of valid that train has, too: 0" in found
 
 
+def test_pairs_of_texts_name_both_columns(tmp_path):
+    header = "premise,hypothesis,label\n"
+    pairs = [(f"a premise {k},its hypothesis {k}", ("yes", "no")[k % 2]) for k in range(12)]
+    files = {split: write(tmp_path / f"{split}.csv", pairs, header) for split in ("train", "test")}
+    path, found = main("mine", files, "premise", "label", "hypothesis", folder=str(tmp_path / "studies"))
+    config, _ = load_study(studies.ROOT, path)
+    assert (config["data"]["table"]["text"], config["data"]["table"]["second"]) == ("premise", "hypothesis")
+    # Three words and three.
+    assert "words in a text: median 6" in found
+    for second, one in (("premise", "TEXT and SECOND"), ("label", "SECOND and LABEL")):
+        with pytest.raises(StudyError, match=f"{one} are both {second}; name two columns"):
+            main("other", files, "premise", "label", second, folder=str(tmp_path / "studies"))
+
+
 def test_numbers_for_columns_and_labels_that_yaml_would_change(tmp_path):
     paths = {
         split: write(tmp_path / f"{split}: a.csv", rows(20, labels=("10", "9", "-1", "2.0")), header="")
@@ -129,16 +145,16 @@ def test_a_test_file_without_a_class_is_told(files, tmp_path):
 def test_labels_that_are_no_classes(tmp_path):
     path = write(tmp_path / "a.csv", [(f"text {k}", k) for k in range(201)])
     with pytest.raises(StudyError, match="the column of labels has 201 different values, and a study 2 to 200"):
-        classes_of(read_frame({"train": path}, "text", "label"))
+        classes_of(read_frame({"train": path}, COLUMNS))
 
 
 def test_sizes_follow_the_texts(tmp_path):
-    short = read_frame({"train": write(tmp_path / "a.csv", rows(40))}, "text", "label")
+    short = read_frame({"train": write(tmp_path / "a.csv", rows(40))}, COLUMNS)
     # 40 rows: 60 passes in batches of 32 are 75 updates, and the fewest are 200.
     assert (sizes(short)["updates"], sizes(short)["warmup"], sizes(short)["positions"]) == (200, 20, 32)
     assert sizes(short)["vocab_size"] == 100
     many = [(" ".join(f"word{(k * 7 + i) % 9000}" for i in range(100)), "x") for k in range(2000)]
-    long = sizes(read_frame({"train": write(tmp_path / "b.csv", many)}, "text", "label"))
+    long = sizes(read_frame({"train": write(tmp_path / "b.csv", many)}, COLUMNS))
     # 100 words of 1.6 tokens, <s> and </s>, rounded up to a multiple of 32.
     assert (long["updates"], long["positions"], long["vocab_size"]) == (1800, 192, 2400)
 
