@@ -9,6 +9,8 @@ from filelock import FileLock
 
 from support import studies
 
+# Two of pytest's processes share two cores: more threads would wait for each other. A rule's job has its own number.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Jobs buffer what they print, as in a user's shell, whatever the shell of these tests sets.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
