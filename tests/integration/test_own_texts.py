@@ -15,7 +15,12 @@ LABELS = ["steady", "rising", "falling"]
 ADDRESS = "https://texts.invalid/v1/more.jsonl"
 ARMS = {
     "old": {"framework": "fairseq", "model": "checkpoint", "init": "random"},
-    "new": {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"},
+    "new": {
+        "framework": "huggingface",
+        "model": "checkpoint",
+        "init": "pretrained",
+        "training": {"epochs": 3, "lr": 6e-4},
+    },
 }
 
 
@@ -81,6 +86,13 @@ def test_both_frameworks_tell_three_classes_apart(results):
         assert len(rows) == 24 and {row["label"] for row in rows} == {"0", "1", "2"}
         shares = [sum(float(row[f"probability_{k}"]) for k in range(3)) for row in rows]
         assert all(abs(share - 1) < 1e-5 for share in shares)
+
+
+def test_an_arm_is_trained_by_its_own_settings(results):
+    made = {arm: read_json(results / "finetuning" / arm / "seed1" / "run.json") for arm in ARMS}
+    # 48 reviews in batches of 8: six updates an epoch, of which the tiny study makes two.
+    assert {arm: record["total_updates"] for arm, record in made.items()} == {"old": 12, "new": 18}
+    assert made["new"]["protocol"]["peak_lr"] == 6e-4 != made["old"]["protocol"]["peak_lr"]
 
 
 def test_language_and_licence_are_shown(results):

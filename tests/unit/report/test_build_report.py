@@ -197,6 +197,7 @@ def test_the_page_is_self_contained_and_structured(study):
             assert (attributes.get(name) or "data:").startswith("data:"), (tag, attributes)
         if tag == "link":
             assert attributes["href"] == "data:,"
+    assert ("meta", "description") in [(tag, attributes.get("name")) for tag, attributes in page_of.elements]
     assert "@import" not in html and "url(" not in html
     assert len(page_of.ids) == len(set(page_of.ids))
     assert page_of.headings[0] == 1 and page_of.headings.count(1) == 1
