@@ -204,7 +204,10 @@ test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tes
 
 # By file: tests of one file share a study that takes minutes.
 test-slow: $(TEST_STAMP) ## the slow tests: Slurm, S3, kills, browser, isolated environments, air gap: [TESTS=FILE]
-	@pytest -n 2 --dist loadfile -m slow $(TESTS)
+	@pytest -n 2 --dist loadfile -m "slow and not long" $(TESTS)
+
+test-long: $(TEST_STAMP) ## what takes minutes: every job on a full disk, every rule in its own conda environment
+	@pytest -n 2 --dist loadfile -m long $(TESTS)
 
 fuzz: $(TEST_STAMP) ## fuzz every file parser: [MINUTES=10]
 	@PYTHONPATH=tests python -m support.fuzz "$(or $(MINUTES),10)"

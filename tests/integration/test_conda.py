@@ -132,6 +132,7 @@ def test_a_snakemake_of_its_own_is_enough_to_run_rules_by_conda(tmp_path):
     assert (tmp_path / TARGET).stat().st_size
 
 
+@pytest.mark.long
 def test_every_rule_of_a_study_runs_with_nothing_but_its_environment(tiny_study, tmp_path):
     qa = {"enabled": True, "seeds": [1], "lora": {"r": 2}, "training": {"updates": 2, "evaluate_every": 1}}
     qa["base"] = {"embedded": {"n_texts": 60, "training": {"updates": 4, "warmup_updates": 1}}}

@@ -11,7 +11,7 @@ import pytest
 from support import studies
 from support.environments import ROOT, parse_rules
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
 
 # What the tiny study leaves out.
 MORE = {

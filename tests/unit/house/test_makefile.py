@@ -154,8 +154,9 @@ def test_clean_leaves_downloads_and_environments(finished):
     [
         (["test"], ["-m", "not slow"]),
         (["test", "TESTS=tests/unit"], ["tests/unit"]),
-        (["test-slow"], ["-m", "slow"]),
-        (["test-slow", "TESTS=tests/integration/test_s3.py"], ["-m", "slow", "tests/integration/test_s3.py"]),
+        (["test-slow"], ["-m", "slow and not long"]),
+        (["test-slow", "TESTS=tests/unit"], ["-m", "slow and not long", "tests/unit"]),
+        (["test-long"], ["-m", "long"]),
     ],
     ids=" ".join,
 )
