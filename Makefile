@@ -206,7 +206,7 @@ test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tes
 test-slow: $(TEST_STAMP) ## the slow tests: Slurm, S3, kills, browser, isolated environments, air gap: [TESTS=FILE]
 	@pytest -n 2 --dist loadfile -m "slow and not long" $(TESTS)
 
-test-long: $(TEST_STAMP) ## what takes minutes: every job on a full disk, every rule in its own conda environment
+test-long: $(TEST_STAMP) ## what takes minutes: full disks, a killed study, every rule in its conda environment, the published protocol: [TESTS=FILE]
 	@pytest -n 2 --dist loadfile -m long $(TESTS)
 
 fuzz: $(TEST_STAMP) ## fuzz every file parser: [MINUTES=10]

@@ -51,7 +51,7 @@ def zips(tmp_path_factory, tiny_study, reviews):
     return folder
 
 
-@pytest.fixture(scope="module", params=["lab", "lab-published"])
+@pytest.fixture(scope="module", params=["lab", pytest.param("lab-published", marks=pytest.mark.long)])
 def lab(request, tmp_path_factory, zips):
     """The working folder of a study of the lab after its run, and the paths that the server was asked for."""
     folder = tmp_path_factory.mktemp(request.param)

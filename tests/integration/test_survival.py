@@ -17,6 +17,7 @@ ONE_CHECKPOINT = {"finetuning": {"evaluation": {"test_curves": False}}}
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
+@pytest.mark.long
 def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
     study = studies.write_study(tmp_path / "study.yaml", ONE_CHECKPOINT)
     made = fault_injection.survive(study, kills=2, seed=1, cores=2, folder=str(tmp_path), boundaries=2)
