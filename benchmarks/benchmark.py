@@ -171,7 +171,6 @@ def number(value):
 
 def markdown(record):
     """Return a benchmark's record as tables."""
-    tuned = record.get("tuned", {})  # records of before have none
     lines = [
         f"Mode `{record['mode']}`: {record['n_train']} training reviews, {record['epochs']} epoch(s), "
         f"{record['rounds']} round(s), {record['machine']['cores']} cores of {record['machine']['cpu']}, "
@@ -187,21 +186,18 @@ def markdown(record):
         "startup_seconds": ("until its first update", "s"),
         "peak_mb": ("largest process", "MB"),
     }
+    # Records of before have no tuned side.
+    sides = {"": record["runs"], "; plain is tuned": record.get("tuned", {})}
     for framework in FRAMEWORKS:
         for key, (name, unit) in names.items():
-            row = record["runs"][framework][key]
-            low, high = row["ratio_range"]
-            lines.append(
-                f"| {framework}: {name} | {unit} | {number(row['plain'])} | {number(row['workflow'])} "
-                f"| {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
-            )
-            if framework in tuned:
-                row = tuned[framework][key]
-                low, high = row["ratio_range"]
-                lines.append(
-                    f"| {framework}: {name}; plain is tuned | {unit} | {number(row['plain'])} "
-                    f"| {number(row['workflow'])} | {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
-                )
+            for note, runs in sides.items():
+                if framework in runs:
+                    row = runs[framework][key]
+                    low, high = row["ratio_range"]
+                    lines.append(
+                        f"| {framework}: {name}{note} | {unit} | {number(row['plain'])} | {number(row['workflow'])} "
+                        f"| {row['ratio']:.2f} | {low:.2f} to {high:.2f} |"
+                    )
     for framework in FRAMEWORKS:
         rate = record["rates"][framework]
         lines.append(

@@ -16,12 +16,11 @@ import json
 import os
 
 import numpy as np
-import torch
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
 from finetuning.lib.classifier import build_model
-from finetuning.lib.scoring import PAD
+from finetuning.lib.scoring import pad_batch
 from finetuning.lib.token_ids import read_token_ids
 
 
@@ -36,18 +35,14 @@ class Reviews(Dataset):
         return len(self.sequences)
 
     def __getitem__(self, i):
-        """Return token ids, int64 (T,), and label of a review."""
-        return {"input_ids": np.asarray(self.sequences[i], dtype=np.int64), "labels": int(self.labels[i])}
+        """Return token ids, (T,), and label of a review."""
+        return {"input_ids": self.sequences[i], "labels": self.labels[i]}
 
 
 def padded(reviews, length=None):
     """Return a batch, tensors of ids and mask int64 (B, T) and labels (B,), padded to `length` or to its longest."""
-    length = length or max(len(review["input_ids"]) for review in reviews)
-    ids = torch.full((len(reviews), length), PAD)
-    for row, review in zip(ids, reviews, strict=True):
-        row[: len(review["input_ids"])] = torch.from_numpy(review["input_ids"])
-    labels = torch.tensor([review["labels"] for review in reviews])
-    return {"input_ids": ids, "attention_mask": (ids != PAD).long(), "labels": labels}
+    sequences, labels = ([review[key] for review in reviews] for key in ("input_ids", "labels"))
+    return pad_batch(sequences, labels, length)
 
 
 class DecayEverywhere(Trainer):

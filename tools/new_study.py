@@ -5,6 +5,7 @@ python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label CO
 """
 
 import argparse
+import itertools
 import os
 import re
 import sys
@@ -184,8 +185,8 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
             raise StudyError(f"{split.upper()}={file}: make new reads files of this machine; download it first")
     if model and not os.path.isfile(os.path.join(model, "config.json")):
         raise StudyError(f"MODEL={model}: there is no {os.path.join(model, 'config.json')}; name a model's folder")
-    for one, other in (("TEXT", "LABEL"), ("TEXT", "SECOND"), ("SECOND", "LABEL")):
-        named = {"TEXT": text, "LABEL": label, "SECOND": second}
+    named = {"TEXT": text, "SECOND": second, "LABEL": label}
+    for one, other in itertools.combinations(named, 2):
         if named[one] == named[other]:
             raise StudyError(f"{one} and {other} are both {named[one]}; name two columns")
     columns = {"text": column(text), "label": column(label), "second": second and column(second)}

@@ -26,6 +26,7 @@ from support.fault_injection import CLOCKS
 from support.killed_runs import fork_runs, run_forked
 from support.qa_support import LORA, PROMPT, TRAINING, make_base, write_pairs
 from support.reviews import ARCHITECTURE, binarize, write_reviews
+from support.roberta import huggingface_config
 from support.studies import FINETUNING, PRETRAINING, write_study
 from training.fairseq_checkpoint import read_checkpoint
 
@@ -72,7 +73,7 @@ def prepare(folder, hosted, address):
         hosted: folder that a server offers.
         address: of that server.
     """
-    from transformers import RobertaConfig, RobertaForMaskedLM
+    from transformers import RobertaForMaskedLM
 
     rows = write_reviews(folder)
     binarize(folder, "train-valid")
@@ -82,10 +83,8 @@ def prepare(folder, hosted, address):
     files = {"train": "train.txt", "valid": "valid.txt", "model": "spm.model", "dictionary": "dict.txt"}
     files = {key: str(folder / name) for key, name in files.items()}
     binarize_corpus.main(**files, folder=str(folder / "corpus"), limit=30, threads=1)
-    sizes = {"vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 32, "max_position_embeddings": 66, "type_vocab_size": 1, "pad_token_id": 1}
     torch.manual_seed(0)
-    RobertaForMaskedLM(RobertaConfig(**sizes, layer_norm_eps=1e-5)).save_pretrained(str(folder / "huggingface"))
+    RobertaForMaskedLM(huggingface_config(300, ARCHITECTURE)).save_pretrained(str(folder / "huggingface"))
     make_base(str(folder / "base"))
     write_pairs(str(folder))
     for name in ("a.bin", "b.bin", "cls.books.zip", "checkpoint.zip", "faq.json"):

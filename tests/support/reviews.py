@@ -1,8 +1,10 @@
 """Synthetic reviews of all splits in a folder, with pieces and dictionary, for trainings of a few updates."""
 
 from checkpoint import train_sentencepiece
-from common.files import write_lines
+from common.files import read_json, write_lines
+from data import build_splits
 from data.lib.embedded_reviews import generate
+from data.lib.reviews import SPLITS
 from finetuning import binarize_texts
 
 ARCHITECTURE = {"layers": 1, "width": 32, "ffn_width": 32, "heads": 2, "max_positions": 64}
@@ -22,6 +24,22 @@ def write_reviews(folder):
     write_lines(folder / "valid.txt", made["unlabelled"][100:])
     learn_pieces(folder / "train.txt", folder / "spm.model", folder / "dict.txt")
     return rows
+
+
+def split_source(folder, source, files, addresses, **settings):
+    """Run the rule build_splits into a folder, on the whole source unless told otherwise; return the manifest."""
+    build_splits.main(
+        source=source,
+        files=files,
+        addresses=addresses,
+        reviews=[folder / f"{split}.review" for split in SPLITS],
+        labels=[folder / f"{split}.label" for split in SPLITS],
+        unlabelled=folder / "unlabelled.review",
+        pretraining=folder / "pretraining.review",
+        manifest=folder / "manifest.json",
+        **{"n_train": None, "n_valid": None, "n_test": None, "split_seed": 1, "embedded": None} | settings,
+    )
+    return read_json(folder / "manifest.json")
 
 
 def learn_pieces(corpus, model, dictionary, rows=300):

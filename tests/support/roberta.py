@@ -19,6 +19,24 @@ CORPUS = [
 ]
 
 
+def huggingface_config(rows, architecture=ARCHITECTURE, **more):
+    """Return the RobertaConfig of a model with so many rows of pieces and these sizes, as the workflow converts it."""
+    from transformers import RobertaConfig
+
+    return RobertaConfig(
+        vocab_size=rows,
+        hidden_size=architecture["width"],
+        num_hidden_layers=architecture["layers"],
+        num_attention_heads=architecture["heads"],
+        intermediate_size=architecture["ffn_width"],
+        max_position_embeddings=architecture["max_positions"] + 2,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        pad_token_id=1,
+        **more,
+    )
+
+
 def fairseq_model(n_symbols, classification=False, seed=3):
     """A tiny fairseq RobertaModel with random values in every tensor (biases and LayerNorms too)."""
     from fairseq.data import Dictionary

@@ -8,14 +8,15 @@ import pytest
 import sentencepiece
 
 from common.errors import StudyError
-from common.files import read_json, read_lines, sha256
+from common.files import read_lines, sha256
 from data import build_splits
-from data.build_splits import draw, main, overlaps, read_source, shares, split_reviews, without_held_out
+from data.build_splits import draw, overlaps, read_source, shares, split_reviews, without_held_out
 from data.lib.reviews import SPLITS
 from study.addresses import pieces_addresses, source_addresses
 from study.download import mirror_path
 from support import studies
 from support.archives import make_tar, make_zip
+from support.reviews import split_source
 
 MIRROR = os.path.join(studies.ROOT, "..", "shared", "mirror")
 PIECES_URL = (
@@ -24,24 +25,10 @@ PIECES_URL = (
 )
 
 
-def build(folder, source, files=(), n_train=None, n_valid=None, n_test=None, split_seed=1, embedded=None):
+def build(folder, source, files=(), **settings):
     """Run the rule's main into a folder; return the manifest."""
-    main(
-        source=source,
-        files=[str(path) for path in files],
-        addresses=[f"https://a.org/{k}" for k in range(len(files))],
-        reviews=[folder / f"{split}.review" for split in SPLITS],
-        labels=[folder / f"{split}.label" for split in SPLITS],
-        unlabelled=folder / "unlabelled.review",
-        pretraining=folder / "pretraining.review",
-        manifest=folder / "manifest.json",
-        n_train=n_train,
-        n_valid=n_valid,
-        n_test=n_test,
-        split_seed=split_seed,
-        embedded=embedded,
-    )
-    return read_json(folder / "manifest.json")
+    addresses = [f"https://a.org/{k}" for k in range(len(files))]
+    return split_source(folder, source, [str(path) for path in files], addresses, **settings)
 
 
 def rows(folder, split):

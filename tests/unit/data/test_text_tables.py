@@ -7,9 +7,10 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_json, read_lines
-from data.build_splits import main, split_table
+from data.build_splits import split_table
 from data.lib.reviews import SPLITS
 from data.lib.tables import label_name, read_examples, read_rows, read_table
+from support.reviews import split_source
 
 LABELS = ["bad", "fair", "good"]
 TABLE = {"text": "text", "label": "label", "language": "en", "licence": "CC0"}
@@ -236,23 +237,8 @@ def test_a_valid_of_its_own_stays_apart():
 
 
 def build(folder, paths, splits):
-    main(
-        source="table",
-        files=paths,
-        addresses=[f"mydata/{k}" for k in range(len(paths))],
-        reviews=[folder / f"{split}.review" for split in SPLITS],
-        labels=[folder / f"{split}.label" for split in SPLITS],
-        unlabelled=folder / "unlabelled.review",
-        pretraining=folder / "pretraining.review",
-        manifest=folder / "manifest.json",
-        n_train=None,
-        n_valid=None,
-        n_test=None,
-        split_seed=1,
-        embedded=None,
-        classes=LABELS,
-        table=TABLE | {"splits": splits},
-    )
+    addresses = [f"mydata/{k}" for k in range(len(paths))]
+    split_source(folder, "table", paths, addresses, classes=LABELS, table=TABLE | {"splits": splits})
 
 
 def test_the_canonical_files(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification
+from transformers import RobertaForMaskedLM, RobertaForSequenceClassification
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
@@ -23,6 +23,7 @@ from finetuning.lib.study_trainer import PlannedBatches, Reviews, StudyTrainer, 
 from finetuning.lib.token_ids import read_token_ids, write_token_ids
 from study.configuration import load_study
 from support.arms import facts
+from support.roberta import ARCHITECTURE, huggingface_config
 from support.studies import FINETUNING
 from training.batching import epoch_batches
 from training.schedule import learning_rate
@@ -48,18 +49,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     for split, n, seed in (("train", N_TRAIN, 1), ("valid", N_VALID, 2), ("test", N_TEST, 3)):
         write_token_ids(str(folder / f"{split}.npz"), *examples(n, seed))
-    config = RobertaConfig(
-        vocab_size=20,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=24,
-        max_position_embeddings=14,
-        type_vocab_size=1,
-        layer_norm_eps=1e-5,
-        pad_token_id=1,
-        classifier_dropout=0.0,
-    )
+    config = huggingface_config(20, ARCHITECTURE | {"heads": 2}, classifier_dropout=0.0)
     torch.manual_seed(0)
     RobertaForMaskedLM(config).save_pretrained(str(folder / "huggingface"))
     write_json(folder / "huggingface" / "conversion.json", {"heads_verified": True})

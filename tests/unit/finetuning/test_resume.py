@@ -16,6 +16,7 @@ from finetuning.lib.token_ids import write_token_ids
 from support.arms import facts
 from support.killed_runs import run_forked
 from support.reviews import ARCHITECTURE, binarize, write_reviews
+from support.roberta import huggingface_config
 from support.studies import FINETUNING
 from training.fairseq_checkpoint import allow_fairseq_classes
 from training.state import code_hash, load_state, save_state, state_folder
@@ -38,7 +39,7 @@ KILLS = [
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Binarized reviews, the same as token ids, and a checkpoint folder for Hugging Face's sizes."""
-    from transformers import RobertaConfig, RobertaForMaskedLM
+    from transformers import RobertaForMaskedLM
 
     folder = tmp_path_factory.mktemp("resume")
     rows = write_reviews(folder)
@@ -46,19 +47,8 @@ def data(tmp_path_factory):
     for split in ("train", "valid"):
         ids = [[0, *(7 + ord(letter) % 200 for letter in text[:40]), 2] for text, _ in rows[split]]
         write_token_ids(str(folder / f"{split}.npz"), ids, [label for _, label in rows[split]])
-    config = RobertaConfig(
-        vocab_size=300,
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=66,
-        type_vocab_size=1,
-        layer_norm_eps=1e-5,
-        pad_token_id=1,
-    )
     torch.manual_seed(0)
-    RobertaForMaskedLM(config).save_pretrained(str(folder / "huggingface"))
+    RobertaForMaskedLM(huggingface_config(300, ARCHITECTURE)).save_pretrained(str(folder / "huggingface"))
     write_json(folder / "huggingface" / "conversion.json", {"heads_verified": True})
     return folder
 

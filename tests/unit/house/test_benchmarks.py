@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 from tensorboardX import SummaryWriter
-from transformers import RobertaConfig, RobertaForMaskedLM
+from transformers import RobertaForMaskedLM
 
 import benchmark
 import equivalence
@@ -15,6 +15,7 @@ import plain_huggingface
 from common.files import read_json
 from finetuning.lib.token_ids import write_token_ids
 from support import studies
+from support.roberta import ARCHITECTURE, huggingface_config
 
 
 def test_an_update_is_the_median_interval_between_logged_points(tmp_path):
@@ -47,18 +48,20 @@ def test_summary_is_of_medians_and_shows_every_round():
     assert found["ratio_range"] == [0.15, 0.3]
 
 
+def prepared(training):
+    """A `Study` of these hyperparameters, whose commands are asked for and not run."""
+    study = plain_commands.Study.__new__(plain_commands.Study)
+    study.results, study.plain = "results", "plain"
+    training = {**studies.FINETUNING, **training}
+    checkpoint = {"architecture": ARCHITECTURE}
+    study.config = {"data": {"n_train": 70}, "checkpoint": checkpoint, "finetuning": {"training": training}}
+    return study
+
+
 def test_the_plain_commands_train_with_the_studys_hyperparameters():
     # Values that no framework has by itself, so that a default cannot pass for them.
     chosen = {"lr": 0.123, "weight_decay": 0.321, "dropout": 0.27, "batch_size": 7, "epochs": 9}
-    study = plain_commands.Study.__new__(plain_commands.Study)
-    study.results, study.plain = "results", "plain"
-    study.config = {
-        "data": {"n_train": 70},
-        "checkpoint": {
-            "architecture": {"layers": 1, "width": 8, "ffn_width": 8, "heads": 2, "max_positions": 16},
-        },
-        "finetuning": {"training": {**studies.FINETUNING, **chosen, "betas": [0.8, 0.7], "eps": 1e-8}},
-    }
+    study = prepared({**chosen, "betas": [0.8, 0.7], "eps": 1e-8})
     names = {
         "fairseq": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--max-epoch"),
         "huggingface": ("--lr", "--weight-decay", "--dropout", "--batch-size", "--epochs"),
@@ -71,13 +74,7 @@ def test_the_plain_commands_train_with_the_studys_hyperparameters():
 
 
 def test_the_tuned_recipe_is_the_plain_one_with_another_padding_precision_and_optimizer():
-    study = plain_commands.Study.__new__(plain_commands.Study)
-    study.results = "results"
-    study.config = {
-        "data": {"n_train": 70},
-        "checkpoint": {"architecture": {"max_positions": 16}},
-        "finetuning": {"training": studies.FINETUNING},
-    }
+    study = prepared({})
     plain = study.plain_command("huggingface", "pretrained", 1, "out")
     assert study.plain_command("tuned", "pretrained", 1, "out") == [*plain, "--tuned", "--eval-batch-size", "64"]
 
@@ -92,10 +89,7 @@ def test_a_batch_is_padded_to_its_longest_or_to_a_length():
 
 def test_the_tuned_recipe_trains(tmp_path, monkeypatch):
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", "")  # which the recipe sets
-    config = RobertaConfig(
-        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, pad_token_id=1
-    )
-    RobertaForMaskedLM(config).save_pretrained(tmp_path / "checkpoint")
+    RobertaForMaskedLM(huggingface_config(20)).save_pretrained(tmp_path / "checkpoint")
     for split in ("train", "valid", "test"):
         sequences = [[0, *range(4, 4 + n), 2] for n in range(1, 9)]
         write_token_ids(str(tmp_path / f"{split}.npz"), sequences, [0, 1] * 4)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from common.errors import StudyError
-from support.roberta import ROWS, batch, fairseq_model
+from support.roberta import ROWS, batch, fairseq_model, huggingface_config
 from training.fairseq_checkpoint import load_fairseq_checkpoint
 from training.roberta import count_layers, sizes, to_fairseq, to_huggingface, upgrade_names
 
@@ -21,22 +21,10 @@ def weights():
 
 
 def test_classifier_logits_equal_fairseq_both_ways():
-    from transformers import RobertaConfig, RobertaForSequenceClassification
+    from transformers import RobertaForSequenceClassification
 
     theirs = fairseq_model(ROWS, classification=True)
-    config = RobertaConfig(
-        vocab_size=ROWS,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=24,
-        max_position_embeddings=14,
-        type_vocab_size=1,
-        layer_norm_eps=1e-5,
-        pad_token_id=1,
-        num_labels=2,
-    )
-    ours = RobertaForSequenceClassification(config).eval()
+    ours = RobertaForSequenceClassification(huggingface_config(ROWS, num_labels=2)).eval()
     ours.load_state_dict(to_huggingface(theirs.state_dict(), "sentence_classification_head"), strict=True)
     tokens = batch()
     with torch.no_grad():
