@@ -363,6 +363,19 @@ def test_the_pretraining_curve_is_the_same_bytes_again_and_needs_held_out_loss(t
     assert not any(path.exists() for path in missing)
 
 
+def test_the_axis_above_the_pretraining_curve_counts_what_was_predicted(tmp_path):
+    points = [(u, split) for u in (50, 100) for split in ("train", "valid")]
+    rows = [{"update": u, "split": split, "loss": 9 - u / 50, "n_tokens": 600_000} for u, split in points]
+    write_tsv(tmp_path / "pretraining.tsv", rows, tuple(rows[0]))
+    figure = plot_pretraining.draw(read_frame(tmp_path / "pretraining.tsv"))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    (above,) = axes.child_axes
+    # 1.2 million in 100 updates, held-out ones apart: 0.012 million an update.
+    assert above.get_xlim() == pytest.approx([0.012 * update for update in axes.get_xlim()])
+    assert above.get_xlabel() == "masked tokens predicted (millions)"
+
+
 def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
     runs, history, manifest = write_study(tmp_path, FOUR[:1], [1])
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]

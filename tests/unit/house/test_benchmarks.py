@@ -89,6 +89,14 @@ def test_a_batch_is_padded_to_its_longest_or_to_a_length():
 
 def test_the_tuned_recipe_trains(tmp_path, monkeypatch):
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", "")  # which the recipe sets
+    chosen, lengths = [], []
+    init, pad = plain_huggingface.DecayEverywhere.__init__, plain_huggingface.pad_batch
+    monkeypatch.setattr(
+        plain_huggingface.DecayEverywhere,
+        "__init__",
+        lambda self, **given: chosen.append(given["args"]) or init(self, **given),
+    )
+    monkeypatch.setattr(plain_huggingface, "pad_batch", lambda *batch: lengths.append(batch[2]) or pad(*batch))
     RobertaForMaskedLM(huggingface_config(20)).save_pretrained(tmp_path / "checkpoint")
     for split in ("train", "valid", "test"):
         sequences = [[0, *range(4, 4 + n), 2] for n in range(1, 9)]
@@ -96,6 +104,9 @@ def test_the_tuned_recipe_trains(tmp_path, monkeypatch):
     folders = [str(tmp_path / "checkpoint"), str(tmp_path), str(tmp_path / "out")]
     plain_huggingface.main([*folders, "--random", "--tuned", "--epochs", "2", "--batch-size", "4"])
     found = read_json(tmp_path / "out" / "run.json")
+    (args,) = chosen
+    assert args.bf16 and args.optim == "adamw_torch_fused" and args.train_sampling_strategy == "group_by_length"
+    assert set(lengths) == {None}  # no batch is padded further than to its longest
     assert 0 <= found["test_accuracy"] <= 1
     assert [row["epoch"] for row in found["history"] if "eval_accuracy" in row] == [1, 2]
 

@@ -624,6 +624,16 @@ def test_the_page_has_no_internal_names_in_its_words(tmp_path):
     assert words <= known, words
 
 
+def test_the_steps_memory_is_a_chart_of_its_own(tmp_path):
+    html = make_page(tmp_path, *make_whole(tmp_path))
+    chart = html.partition("<h3>Memory by step, its largest job (MB)</h3>")[2].partition("</figure>")[0]
+    assert 'data-at="width=memory_mb"' in chart
+    # Four steps of 1789.25 MB, each in its bar's words.
+    assert [re.sub(r"\s", " ", unescape(words)) for words in re.findall("<title>(.*?)</title>", chart)] == [
+        "1 789 MB"
+    ] * 4
+
+
 def test_what_tuning_changed_is_marked():
     words = sections.marked("La livraison coûte 5 euros.", "La garantie coûte 48 euros.")["after_words"]
     assert [(str(word), new) for word, new in words] == [
