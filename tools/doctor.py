@@ -410,10 +410,10 @@ def check_processor(case, cpuinfo="/proc/cpuinfo"):
     with contextlib.suppress(OSError), open(cpuinfo, encoding="utf-8") as handle:
         words = set(handle.read().split())
         # As training.precision.has_fast_bfloat16, which needs PyTorch.
-        if words & {"avx512_bf16", "amx_bf16"}:
-            yield ok("processor", "AVX512-BF16 or AMX: `precision: auto` trains in bfloat16")
+        if "amx_bf16" in words or ("avx512_bf16" in words and "GenuineIntel" not in words):
+            yield ok("processor", "fast bfloat16 (AMX or AMD's AVX512-BF16): `precision: auto` trains in bfloat16")
         else:
-            yield ok("processor", "neither AVX512-BF16 nor AMX: `precision: auto` trains in float32, which is slower")
+            yield ok("processor", "no fast bfloat16 (AMX or AMD's AVX512-BF16): `precision: auto` trains in float32")
 
 
 def check_slurm(case):

@@ -377,10 +377,14 @@ def test_gpu(path, driver, torch, status, texts):
 
 def test_processor(tmp_path):
     cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("flags\t\t: fpu avx2 avx512_bf16 sse\n")
-    told(one(doctor.check_processor(case(), cpuinfo)), "ok", "trains in bfloat16")
-    cpuinfo.write_text("flags\t\t: fpu avx2 sse\n")
-    told(one(doctor.check_processor(case(), cpuinfo)), "ok", "trains in float32")
+    for words, precision in (
+        ("vendor_id : AuthenticAMD flags : fpu avx512_bf16 sse", "bfloat16"),
+        ("vendor_id : GenuineIntel flags : fpu avx512_bf16 sse", "float32"),
+        ("vendor_id : GenuineIntel flags : fpu avx512_bf16 amx_bf16", "bfloat16"),
+        ("vendor_id : AuthenticAMD flags : fpu avx2 sse", "float32"),
+    ):
+        cpuinfo.write_text(words + "\n")
+        told(one(doctor.check_processor(case(), cpuinfo)), "ok", f"trains in {precision}")
     assert not list(doctor.check_processor(case(), tmp_path / "nothing"))
 
 

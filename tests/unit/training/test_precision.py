@@ -70,10 +70,14 @@ def test_warmup_updates_is_the_floor():
 def test_resolve_precision(monkeypatch):
     assert resolve_precision("float32") == "float32"
     assert resolve_precision("bfloat16", "cpu") == "bfloat16"
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
-    assert resolve_precision("auto", "cpu") == "bfloat16"
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
-    assert resolve_precision("auto", "cpu") == "float32"
+    for capabilities, precision in (
+        ({"avx512_bf16": True, "cpu_name": "AMD EPYC"}, "bfloat16"),
+        ({"avx512_bf16": True, "amx_bf16": False, "cpu_name": "Intel Xeon"}, "float32"),
+        ({"avx512_bf16": True, "amx_bf16": True, "cpu_name": "Intel Xeon"}, "bfloat16"),
+        ({"avx2": True, "cpu_name": "AMD EPYC"}, "float32"),
+    ):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda found=capabilities: found)
+        assert resolve_precision("auto", "cpu") == precision, capabilities
     with pytest.raises(StudyError, match="fp16.*auto, float32, bfloat16"):
         resolve_precision("fp16")
 
