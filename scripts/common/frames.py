@@ -4,6 +4,9 @@ import pandas
 
 from common.files import read_table
 
+# With pyarrow installed pandas would keep strings as Arrow's: copies, without the records that the report's values carry.
+pandas.options.mode.string_storage = "python"
+
 
 def read_frame(path):
     """Return a TSV file as a frame of strings, an empty cell as an empty string; fails as `read_tsv` does."""
