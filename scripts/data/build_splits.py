@@ -142,6 +142,8 @@ def read_source(source, files, embedded, table=None, classes=()):
 def shares(counts, n):
     """Divide `n` draws over classes in proportion to their counts (largest remainder; ties to the first class).
 
+    No class that has reviews is left out where n is enough for all: the largest gives one of its draws.
+
     Args:
         counts: reviews per class, summing to at least `n`.
         n: how many to draw in all.
@@ -155,6 +157,11 @@ def shares(counts, n):
     order = sorted(range(len(counts)), key=lambda k: (-(n * counts[k] % total), k))
     for k in order[: n - sum(floors)]:
         floors[k] += 1
+    present = [k for k, count in enumerate(counts) if count]
+    for k in present:
+        if floors[k] == 0 and n >= len(present):
+            floors[max(present, key=floors.__getitem__)] -= 1
+            floors[k] = 1
     return floors
 
 
@@ -226,7 +233,8 @@ def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
     for split in SPLITS:
         for label in sorted(set(range(len(classes))) - {label for _, label in splits[split]}):
             name = f" ({classes[label]})" if len(classes) > 2 else ""
-            raise StudyError(f"the {split} split has no review of class {label}{name}: raise data.n_{split}")
+            remedy = f"raise data.n_{split}" + (", or lower data.n_valid" if split == "train" else "")
+            raise StudyError(f"the {split} split has no review of class {label}{name}: {remedy}")
     return splits
 
 

@@ -56,6 +56,9 @@ def balanced(name, n):
         ([5, 0], 3, [3, 0]),
         ([7, 3], 10, [7, 3]),
         ([7, 3], 0, [0, 0]),
+        ([100, 2], 20, [19, 1]),  # 19.6 and 0.4 would leave the second class out: the largest gives one
+        ([98, 1, 1], 3, [1, 1, 1]),
+        ([98, 1, 1], 2, [2, 0, 0]),  # not enough for all
     ],
 )
 def test_shares(counts, n, expected):
