@@ -396,7 +396,7 @@ rule build_parameter_ledger:
             **({"vocab_size": config["checkpoint"]["sentencepiece"]["vocab_size"]} if SOURCE == "pretrain" else {}),
             **{key: ARCHITECTURE[key] for key in ("width", "ffn_width", "layers", "max_positions")},
         },
-        classes=config["data"]["labels"],
+        classes=class_names,
     script:
         "../scripts/analysis/build_parameter_ledger.py"
 

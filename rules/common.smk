@@ -29,6 +29,7 @@ from study.addresses import (
     hub_addresses,
     is_address,
     missing_checkpoint,
+    missing_file,
     record_path,
     retrievals,
     source_addresses,
@@ -188,10 +189,8 @@ def source_files():
     found = table_files(config["data"]["table"])
     named = any(word.partition("=")[0] == "--allowed-rules" for word in sys.argv)
     for split, file in found:
-        if workflow.is_main_process and not (named or is_address(file) or os.path.isfile(file)):
-            raise WorkflowError(
-                f"configuration: data.table.{split}: there is no file {file} in {os.getcwd()}; correct the path"
-            )
+        if workflow.is_main_process and not (named or is_address(file)) and (fault := missing_file(file)):
+            raise WorkflowError(f"configuration: data.table.{split}: {fault}")
     return [retrieved(file)[0] if is_address(file) else local(file) for _, file in found]
 
 
@@ -297,6 +296,11 @@ def qa_runs(name):
 def of_arm(part):
     """A parameter: `lora` or `training` as the run's arm has it."""
     return lambda wildcards: QA_ARMS[wildcards.arm][part]
+
+
+def class_names(wildcards):
+    """A parameter: `data.labels`, whose braces are none of Snakemake's wildcards (see `prompt_template`)."""
+    return config["data"]["labels"]
 
 
 def prompt_template(wildcards):

@@ -55,7 +55,7 @@ rule build_splits:
         runtime=grow("15m"),
     params:
         **{key: config["data"][key] for key in ("source", "n_train", "n_valid", "n_test", "split_seed")},
-        classes=config["data"]["labels"],
+        classes=class_names,
         addresses=TABLE["files"] if TABLE else source_addresses(config["data"]),
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
         table=TABLE,
@@ -80,7 +80,7 @@ rule audit_data:
         mem_mb=grow(1000),
         runtime=grow("20m"),
     params:
-        classes=config["data"]["labels"],
+        classes=class_names,
         max_positions=config["checkpoint"]["architecture"]["max_positions"],
     script:
         "../scripts/data/audit_data.py"
@@ -98,6 +98,6 @@ rule train_baselines:
         mem_mb=grow(2000),
         runtime=grow("10m"),
     params:
-        classes=config["data"]["labels"],
+        classes=class_names,
     script:
         "../scripts/data/train_baselines.py"

@@ -23,7 +23,7 @@ rule binarize_texts:
     conda:
         "../envs/fairseq.yaml"
     params:
-        classes=config["data"]["labels"],
+        classes=class_names,
         splits=lambda wildcards: PARTS[wildcards.part],
         max_positions=ARCHITECTURE["max_positions"],
     script:
@@ -55,7 +55,7 @@ rule tokenize_texts:
     conda:
         "../envs/huggingface.yaml"
     params:
-        classes=config["data"]["labels"],
+        classes=class_names,
         max_positions=lambda wildcards: ARCHITECTURE["max_positions"] if wildcards.model == CHECKPOINT else None,
     script:
         "../scripts/finetuning/tokenize_texts.py"
@@ -141,7 +141,7 @@ rule finetune_huggingface:
         runtime=grow("4h"),
     params:
         facts=facts_of_arm,
-        classes=config["data"]["labels"],
+        classes=class_names,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),
         # A function of `threads`, too: see `unwatched`.
@@ -329,7 +329,7 @@ rule export_model:
         runtime=grow("30m"),
     params:
         facts=facts_of_arm,
-        classes=config["data"]["labels"],
+        classes=class_names,
         study=config["study"],
         start={key: config["checkpoint"][key] for key in ("source", "folder", "fetch")},
         batch_size=config["finetuning"]["evaluation"]["batch_size"],

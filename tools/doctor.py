@@ -618,12 +618,13 @@ def check_texts(case):
     """Whether the tables of a study's own texts are there, as far as they lie on this machine."""
     if case.config is None or case.config["data"]["source"] != "table":
         return
-    from study.addresses import is_address, table_files
+    from study.addresses import is_address, missing_file, table_files
 
     files = [(split, file) for split, file in table_files(case.config["data"]["table"]) if not is_address(file)]
-    missing = [(split, file) for split, file in files if not os.path.isfile(file)]
-    for split, file in missing:
-        yield fail("texts", f"data.table.{split}: there is no file {file}", "correct the path in the study's file")
+    missing = [(split, fault) for split, file in files if (fault := missing_file(file))]
+    for split, fault in missing:
+        found, _, remedy = fault.partition("; ")
+        yield fail("texts", f"data.table.{split}: {found}", remedy)
     if not missing:
         yield ok("texts", f"{', '.join(file for _, file in files) or 'no table'} on this machine")
 

@@ -69,6 +69,13 @@ def is_address(file):
     return file.startswith(("http://", "https://"))
 
 
+def missing_file(path):
+    """Return in words, with the remedy, why a path is no file; '' where it is one."""
+    if os.path.isdir(path):
+        return f"{path} is a folder; name the files in it, several as a list"
+    return "" if os.path.isfile(path) else f"there is no file {path} in {os.getcwd()}; correct the path"
+
+
 def expand_addresses(patterns, pins, key):
     """Return addresses, with each pattern (`*`) replaced by the pinned addresses that it matches, in their order.
 

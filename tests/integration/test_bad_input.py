@@ -86,6 +86,37 @@ def test_a_fault_in_the_settings(tmp_path, name):
     assert not (tmp_path / "results").exists() and not (tmp_path / "resources").exists()
 
 
+# ---- Tables of texts -------------------------------------------------------------------------------------------------
+
+
+def write_tables(folder, labels, text):
+    """Write a study's train.csv and test.csv; return its settings."""
+    for split, first, n in (("train", 0, 12), ("test", 50, 6)):
+        rows = (f'"text {k}","{labels[k % 2]}"\n' for k in range(first, first + n))
+        (folder / f"{split}.csv").write_text(f'"{text}",label\n{"".join(rows)}', encoding="utf-8")
+    table = {"train": "train.csv", "test": "test.csv", "text": text}
+    return {"data": {"source": "table", "labels": labels, "n_train": None, "n_valid": None, "table": table}}
+
+
+def test_a_folder_in_a_table_s_place(tmp_path):
+    changes = write_tables(tmp_path, ["bad", "good"], "text")
+    (tmp_path / "train.csv").unlink()
+    (tmp_path / "train.csv").mkdir()
+    told_once(
+        run_wrongly(tmp_path, changes, ["name the files in it"]), "configuration: data.table.train: train.csv is a"
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_braces_in_classes_and_columns_are_none_of_snakemake_s(tmp_path):
+    study = studies.write_study(tmp_path / "study.yaml", write_tables(tmp_path, ["{x}", "a {b}"], "{text}"))
+    # Every rule's parameters, and the splits themselves.
+    assert studies.plan(tmp_path, study=study)["build_report"] == 1
+    done = studies.snakemake(tmp_path, "results/tiny/data/manifest.json", study=study)
+    assert done.returncode == 0, done.output
+    assert "train: 10 reviews, 5 {x}, 5 a {b}" in (tmp_path / "results/tiny/logs/build_splits.log").read_text()
+
+
 # ---- The course's data zip ------------------------------------------------------------------------------------------
 
 

@@ -587,6 +587,9 @@ def test_texts(here):
     site = case(config={"data": {"source": "table", "table": table}})
     pathlib.Path("a.csv").touch()
     told(one(doctor.check_texts(site)), "FAIL", "data.table.test: there is no file c.csv", "correct the path")
+    pathlib.Path("c.csv").mkdir()
+    told(one(doctor.check_texts(site)), "FAIL", "data.table.test: c.csv is a folder", "name the files in it")
+    pathlib.Path("c.csv").rmdir()
     pathlib.Path("c.csv").touch()
     told(one(doctor.check_texts(site)), "ok", "a.csv, c.csv on this machine")
     assert list(doctor.check_texts(case())) == []
