@@ -26,8 +26,8 @@ USAGE = (
     "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]"
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-# As many as `data.labels` takes.
-MOST_CLASSES = 200
+# As many as `data.labels` takes, and as long as each may be.
+MOST_CLASSES, LONGEST_NAME = 200, 100
 # As in config.yaml, where the texts bear it.
 VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32
 # Passes over the training texts that the small checkpoint makes, if that is less than `UPDATES`.
@@ -70,6 +70,23 @@ def classes_of(frame):
         )
     numeric = pandas.to_numeric(pandas.Series(found), errors="coerce").notna().all()
     return sorted(found, key=float) if numeric else sorted(found, key=lambda label: (label.casefold(), label))
+
+
+def check_labels(frame, files):
+    """Refuse a label that is no class's name, or that one file has and another lacks; the message names the row."""
+    long = frame[frame["label"].str.len() > LONGEST_NAME]
+    for row in long.itertuples():
+        raise StudyError(
+            f"{row.place} has a label of {len(row.label)} characters, and a class's name at most {LONGEST_NAME}; is it "
+            "the right column?"
+        )
+    for split, path in files.items():
+        lacking = frame[~frame["label"].isin(frame.loc[frame["split"] == split, "label"])]
+        for row in lacking.itertuples():
+            raise StudyError(
+                f"{row.place} has the label {row.label!r}, which no row of {path} has; correct it, or add such rows "
+                "there"
+            )
 
 
 def describe(frame, files, labels):
@@ -192,6 +209,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
     columns = {"text": column(text), "label": column(label), "second": second and column(second)}
     frame = read_frame(files, columns)
     labels = classes_of(frame)
+    check_labels(frame, files)
     # What the study itself would refuse.
     read_table(list(files.values()), list(files), columns, labels)
     with atomic_path(path) as temporary:

@@ -11,6 +11,9 @@ import shutil
 
 from common.errors import StudyError
 
+# How the names of tables of texts end.
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+
 
 @contextlib.contextmanager
 def atomic_path(path):

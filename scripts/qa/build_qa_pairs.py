@@ -6,8 +6,37 @@ import os
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import sha256, write_json, write_lines
-from qa.lib.pairs import clean_pairs, read_pairs, split_pairs
+from common.files import TABLES, read_json, sha256, write_json, write_lines
+from data.lib.tables import read_rows
+from qa.lib.pairs import clean_pairs, split_pairs
+
+
+def read_pairs(path, question="question", answer="answer"):
+    """Return the pairs of a file: JSON, or a table, as its name ends.
+
+    Args:
+        path: in JSON a list of objects, or an object whose `questions` is such a list; otherwise a table.
+        question: column (JSON: key) of the questions.
+        answer: of the answers.
+
+    Returns:
+        list[dict]: `question`, `answer`; see `clean_pairs`.
+
+    Raises:
+        StudyError: another format or layout, a missing column, or a pair that lacks a part; the message gives the row.
+    """
+    if path.lower().endswith(TABLES):
+        rows = list(read_rows(path, (question, answer)))
+        return clean_pairs([row for _, row in rows], path, question, answer, [place for place, _ in rows])
+    content = read_json(path)
+    if isinstance(content, dict):
+        content = content.get("questions")
+    if not isinstance(content, list):
+        raise StudyError(
+            f"{path}: expected a list of objects with `{question}` and `{answer}`, or an object with such a list as "
+            f"`questions`; a table's name ends in {', '.join(TABLES)}"
+        )
+    return clean_pairs(content, path, question, answer)
 
 
 def load(source, files, url, columns):

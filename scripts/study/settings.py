@@ -10,6 +10,7 @@ import yaml
 
 from common.arms import CHECKPOINT, KNOWN
 from common.errors import StudyError
+from common.files import TABLES
 from study.addresses import table_files, uses_checkpoint
 from study.qa_arms import check_arms, check_prompt, ranks_as_arms
 
@@ -21,8 +22,7 @@ LEAST_CONTRAST = 2
 FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
 # Sources whose labels are 0 and 1.
 TWO_CLASSES = ("embedded", "cls_books_zip", "cls_books_pieces", "cls_archive")
-# How the names of tables of texts end; who reads them says why not Parquet.
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+ENDINGS = f"{', '.join(TABLES)} (unpack a packed file, save a workbook as CSV)"
 # Keys of earlier releases.
 RENAMED = {
     "sentiment": "the section is now `finetuning`, and its block `sentiment.finetuning` is `finetuning.training`",
@@ -171,8 +171,8 @@ def _check_table(data):
         if table[split] is None:
             yield f"data.source is table, so data.table.{split} must name a file (or several) and not be null"
     for split, file in table_files(table):
-        if not file.lower().endswith(ENDINGS):
-            yield f"data.table.{split}: {file} is no table; its name must end in {', '.join(ENDINGS)}"
+        if not file.lower().endswith(TABLES):
+            yield f"data.table.{split}: {file} is no table; its name must end in {ENDINGS}"
         if file.startswith("http://"):
             yield f"data.table.{split}: {file} comes unprotected; give the address with https://"
     if isinstance(table["text"], int) != isinstance(table["label"], int):
@@ -227,6 +227,10 @@ def _check_checkpoint(checkpoint):
             "checkpoint.corpus holds no text to pretrain on: give checkpoint.corpus.files or tables, "
             "or let unlabelled_repeat or train_repeat be at least 1"
         )
+    for number, entry in enumerate(corpus["tables"] if made else [], start=1):
+        for url in entry["urls"]:
+            if not url.lower().endswith((*TABLES, "*")):
+                yield f"checkpoint.corpus.tables, entry {number}: {url} is no table; its name must end in {ENDINGS}"
 
 
 def _check_qa(qa):
@@ -532,7 +536,7 @@ def _allowed(node):
         text += f" of {low} entries" if low == high else f" of at least {low} entr{'y' if low == 1 else 'ies'}"
     if "maxLength" in node:
         text += f", at most {node['maxLength']} characters"
-    if "null" in types:
+    if "null" in types and len(types) > 1:
         text += ", or null"
     return text + (f" ({node['description']})" if "description" in node else "")
 

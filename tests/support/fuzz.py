@@ -286,6 +286,35 @@ def text_tables(content, ending, header):
                 text.encode("utf-8")
 
 
+@functools.cache
+def parquet_bytes():
+    """Return the bytes of small Parquet files: packed or not, of one row group or several."""
+    import pyarrow
+    import pyarrow.parquet
+
+    labels = (["a", "b", None], [1, 2, 3], [1.0, 0.5, float("nan")], pyarrow.array(["x", "y", "x"]).dictionary_encode())
+    found = []
+    for number, label in enumerate(labels):
+        memory = io.BytesIO()
+        table = pyarrow.table({"text": ["one", "two \0", "\u202bthree"], "other": [[1], [], None], "label": label})
+        packed = {"compression": ("none", "snappy")[number % 2], "row_group_size": 1 + number}
+        pyarrow.parquet.write_table(table, memory, write_page_checksum=number > 1, **packed)
+        found.append(memory.getvalue())
+    return found
+
+
+@target(damaged(st.deferred(lambda: st.sampled_from(parquet_bytes()))), st.sampled_from(["text", "other"]))
+def parquet_tables(content, text):
+    """A Parquet file with bytes changed: what is accepted is one line of UTF-8 with a label."""
+    with folder() as place:
+        path = place / "table.parquet"
+        path.write_bytes(content)
+        with refused(path):
+            for found, label, at in read_examples(str(path), text, "label"):
+                assert normalise(found) == found and label == label_name(label) and "row" in at
+                found.encode("utf-8")
+
+
 # ---- Question/answer pairs ----------------------------------------------------------------------------------------
 
 PAIRS = st.lists(

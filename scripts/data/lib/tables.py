@@ -1,7 +1,7 @@
-"""Tables of texts: CSV, TSV and JSON Lines, with the row and the line of each fault.
+"""Tables of texts: CSV, TSV, JSON Lines and Parquet, with the row and the line of each fault.
 
 On Python's csv module, not on pandas: pandas says neither where a row begins that a faulty quotation mark spoils, nor
-which line a row of the frame stands on, and the environments that train hold no pandas.
+which line a row of the frame stands on.
 """
 
 import csv
@@ -9,19 +9,26 @@ import io
 import itertools
 import json
 import re
+import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
 from common.errors import StudyError
-from common.files import reading
-from data.lib.reviews import BETWEEN, clean_review, decode
+from common.files import TABLES, reading, sha256
+from data.lib.reviews import BETWEEN, clean_review, decode, is_blank, normalise
 
 JSON_LINES = (".jsonl", ".ndjson")
-DELIMITED = (".csv", ".tsv")
-TABLES = (*DELIMITED, *JSON_LINES)
-PARQUET = (".parquet", ".pq")
-# Labels of a file that a message names.
-SHOWN = 8
+PARQUET = ".parquet"
+# Rows of Parquet in memory at once.
+BATCH = 4096
+# Labels, and columns, of a file that a message names.
+SHOWN, SHOWN_COLUMNS = 8, 20
+# First bytes of what is no text, whatever its name says.
+OTHERS = {
+    b"\x1f\x8b": "this is packed with gzip; unpack it: gunzip",
+    b"PK\x03\x04": "this is a zip archive or a workbook; unpack it, or save it as CSV (UTF-8)",
+    b"PAR1": f"this is Parquet; let its name end in {PARQUET}",
+}
 
 
 class Example(NamedTuple):
@@ -41,22 +48,24 @@ def read_rows(path, columns, strict=True):
         strict: refuse a row of another length than the header, and an object without a wanted key.
 
     Returns:
-        list[tuple]: "row 2 (line 3)"; dict {column: text} (JSON Lines: the object). Blank lines are left out.
+        iterable of tuples: "row 2 (line 3)"; dict {column: text} (JSON Lines: the object; Parquet: text, number, truth
+        value or None, read as the rows are taken). Blank lines are left out.
 
     Raises:
         StudyError: another kind of file, text that is not UTF-8, a missing or doubled column, a row of another length,
-            a quotation mark left open, a line that is no JSON object.
+            a quotation mark left open, a line that is no JSON object, a file cut short.
     """
     ending = path.lower()
     if ending.endswith(PARQUET):
-        raise StudyError(
-            f"{path}: Parquet cannot be read, since the workflow's environment has no pyarrow; write the table as CSV "
-            "or JSON Lines, for instance with pandas: read_parquet(...).to_json(..., orient='records', lines=True)"
-        )
+        return _cells_of_parquet(path, columns)
     if not ending.endswith(TABLES):
-        raise StudyError(f"{path}: a table's name ends in {', '.join(TABLES)}")
+        raise StudyError(f"{path}: a table's name ends in {', '.join(TABLES)}; unpack it, or save it as CSV (UTF-8)")
     with reading(path), open(path, "rb") as handle:
-        text = decode(handle.read(), path)
+        content = handle.read()
+    for sign, fault in OTHERS.items():
+        if content.startswith(sign):
+            raise StudyError(f"{path}: {fault}")
+    text = decode(content, path)
     if ending.endswith(JSON_LINES):
         return _objects(path, text, columns, strict)
     # A text may be longer than the limit of the csv module, which is the whole process's.
@@ -79,7 +88,7 @@ def _objects(path, text, columns, strict):
         try:
             value = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise StudyError(f"{path}: {place} is not valid JSON: {error}") from error
+            raise StudyError(f"{path}: {place} is not valid JSON ({error}); write one object a line") from error
         if not isinstance(value, dict):
             raise StudyError(f"{path}: {place} is {content.strip()!r:.60}, not an object")
         for column in columns if strict else ():
@@ -115,15 +124,19 @@ def _cells(path, text, columns, strict):
                     continue
             place = f"row {len(rows) + 1} (line {line})"
             if strict and len(cells) != len(names):
-                sign = "a tab" if delimiter == "\t" else repr(delimiter)
                 others = "the first row" if numbered(columns) else "the header"
+                sign = "a tab" if delimiter == "\t" else repr(delimiter)
+                if len(cells) < len(names):
+                    sign = "a line end, or fill in what is missing"
                 raise StudyError(
                     f"{path}: {place} has {len(cells)} cells and {others} {len(names)}; put quotation marks around a "
                     f"text that holds {sign}"
                 )
             rows.append((place, dict(zip(names, cells, strict=strict))))
     except csv.Error as error:
-        raise StudyError(f"{path}, line {following}: {error}; is a quotation mark left open?") from error
+        raise StudyError(
+            f"{path}, line {following}: {error}; is a quotation mark left open, or one inside a text not doubled?"
+        ) from error
     return rows
 
 
@@ -154,23 +167,100 @@ def _check_names(path, names, columns):
 
 
 def _listed(names):
-    return ", ".join(map(repr, names)) or "none"
+    """Return the first names of columns in words."""
+    shown = [f"{name!r:.40}" for name in itertools.islice(names, SHOWN_COLUMNS)]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    return ", ".join(shown) + more or "none"
+
+
+def _cells_of_parquet(path, columns):
+    """Yield the rows of Parquet, of these columns alone; see `read_rows`."""
+    # Here and not above: who has no Parquet file does not wait for it.
+    import pyarrow
+    import pyarrow.parquet
+
+    if numbered(columns):
+        raise StudyError(f"{path}: the columns of Parquet have names; give the name of each and not its number")
+    number = 0
+    with reading(path), open(path, "rb") as handle:
+        try:
+            file = pyarrow.parquet.ParquetFile(handle, page_checksum_verification=True)
+            names = _columns_of_parquet(path, file.schema_arrow, columns, pyarrow.types)
+            for batch in file.iter_batches(BATCH, columns=list(names.values()), use_threads=False):
+                cells = [_values(batch.column(name), pyarrow) for name in names.values()]
+                for row in zip(*cells, strict=True):
+                    number += 1
+                    yield f"row {number}", dict(zip(names, row, strict=True))
+        except UnicodeDecodeError as error:
+            raise StudyError(f"{path}: text after row {number} is not UTF-8; write the file anew") from error
+        except (pyarrow.ArrowException, OSError) as error:
+            # The disk's errors have a number, Arrow's own have none.
+            if getattr(error, "errno", None):
+                raise
+            raise StudyError(
+                f"{path} is no whole Parquet file ({' '.join(str(error).split()):.200}); cut short, or of another "
+                "kind? Write or fetch it again"
+            ) from error
+
+
+def _columns_of_parquet(path, schema, columns, types):
+    """Return {column: its name in the file}; refuse a column of neither texts nor what a label can be."""
+    stripped = [name.strip() for name in schema.names]
+    _check_names(path, stripped, columns)
+    found = {}
+    for column in columns:
+        field = schema.field(stripped.index(column))
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        known = "string large_string string_view integer floating boolean decimal null".split()
+        if not any(getattr(types, f"is_{name}")(kind) for name in known):
+            raise StudyError(
+                f"{path}: the column {column!r} holds {str(kind):.60}, neither texts nor numbers; name another column, "
+                "or write it as text"
+            )
+        found[column] = field.name
+    return found
+
+
+def _values(array, arrow):
+    """Return a column's values as JSON would have them; what is no number (NaN) is None."""
+    if arrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if arrow.types.is_decimal(array.type):
+        array = array.cast(arrow.string())
+    if not arrow.types.is_floating(array.type):
+        return array.to_pylist()
+    # By way of text: 0.1 in 32 bits is 0.1 and not 0.10000000149.
+    numbers = (value if value is None else float(value) for value in array.cast(arrow.string()).to_pylist())
+    return [None if number != number else number for number in numbers]
 
 
 def label_name(value):
-    """Return a label as it is compared: without blanks at its ends, and 1.0 (as tables write whole numbers) as 1.
+    """Return a label as it is compared: one line in composed form, and 1.0 (as tables write whole numbers) as 1.
 
     Args:
         value: text of a cell, or what JSON has.
     """
-    text = value if isinstance(value, str) else json.dumps(value)
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", text.strip())
+    text = unicodedata.normalize("NFC", value) if isinstance(value, str) else json.dumps(value)
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", normalise(text))
+
+
+def _check_cell(row, column, what, at):
+    """Refuse a row without a text or a label."""
+    value = row[column]
+    if isinstance(value, dict | list):
+        raise StudyError(f"{at}: its {what} (column {column!r}) is {value!r:.40}; write it as text")
+    # NaN, which is not equal to itself, is how pandas and JSON write that there is none.
+    if value is None or value != value or (isinstance(value, str) and is_blank(normalise(value))):
+        raise StudyError(f"{at} has no {what} (column {column!r}); fill it in or delete the row")
 
 
 def _text_of(row, column, at):
     """Return a row's canonical text of one column; see `read_examples`."""
     if not isinstance(row[column], str):
-        raise StudyError(f"{at}: its text is {row[column]!r:.40}; put it in quotation marks")
+        raise StudyError(
+            f"{at}: its text (column {column!r}) is {row[column]!r:.40}; name another column, or write it as text, in "
+            "JSON with quotation marks"
+        )
     # JSON can write half a character, which no UTF-8 file can hold.
     if re.search("[\ud800-\udfff]", row[column]):
         raise StudyError(f"{at}: its text holds half a character (\\ud800 to \\udfff); correct it")
@@ -196,13 +286,11 @@ def read_examples(path, text, label, second=None):
     for place, row in read_rows(path, [*texts, label]):
         at = f"{path}: {place}"
         for column, what in (*((column, "text") for column in texts), (label, "label")):
-            value = row[column]
-            if value is None or isinstance(value, dict | list) or (isinstance(value, str) and not value.strip()):
-                raise StudyError(f"{at} has no {what} (column {column!r}); fill it in or delete the row")
+            _check_cell(row, column, what, at)
         whole = BETWEEN.join(_text_of(row, column, at) for column in texts)
         examples.append(Example(whole, label_name(row[label]), at))
     if not examples:
-        raise StudyError(f"{path} holds no rows")
+        raise StudyError(f"{path} holds no rows; is it the right file?")
     return examples
 
 
@@ -219,9 +307,14 @@ def read_split(split, paths, text, label, labels, second=None):
         list[tuple[str, int]]: text and class.
 
     Raises:
-        StudyError: see `read_examples`; a label that is not among `labels`, or one of them that no row has.
+        StudyError: see `read_examples`; a label that is not among `labels`, or one of them that no row has; two of
+            them that are the same as compared.
     """
     numbers = {label_name(name): number for number, name in enumerate(labels)}
+    for number, name in enumerate(labels):
+        if numbers[label_name(name)] != number:
+            other = labels[numbers[label_name(name)]]
+            raise StudyError(f"data.labels: {name!r} and {other!r} are compared as one label; take one out")
     examples = [example for path in paths for example in read_examples(path, text, label, second)]
     found = list(dict.fromkeys(example.label for example in examples))
     unknown = [example for example in examples if example.label not in numbers]
@@ -241,9 +334,21 @@ def read_split(split, paths, text, label, labels, second=None):
 
 def _some(names):
     """Return the first few of some names in words."""
-    names = list(names)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(name[:40] for name in names[:SHOWN]) + more
+
+
+def _check_copies(files, splits):
+    """Refuse a file that is there twice: a study that tests on what it trains on shows nothing."""
+    known = {}
+    for file, split in zip(files, splits, strict=True):
+        with reading(file):
+            other, of = known.setdefault(sha256(file), (file, split))
+        if (other, of) != (file, split):
+            raise StudyError(
+                f"data.table.{split}: {file} has the same content as {other} (data.table.{of}); name each file once, "
+                "and for each split texts of its own"
+            )
 
 
 def read_table(files, splits, table, labels):
@@ -259,9 +364,11 @@ def read_table(files, splits, table, labels):
         dict[str, list[tuple[str, int]]]: text and class of each row, in the files' order.
 
     Raises:
-        StudyError: see `read_split`; a class of one example, where valid is to be drawn from train.
+        StudyError: see `read_split`; two files of the same content; a class of one example, where valid is to be drawn
+            from train.
     """
     content = {}
+    _check_copies(files, splits)
     for split in dict.fromkeys(splits):
         paths = [file for file, of in zip(files, splits, strict=True) if of == split]
         content[split] = read_split(split, paths, table["text"], table["label"], labels, table.get("second"))

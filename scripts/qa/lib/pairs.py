@@ -6,7 +6,6 @@ import re
 
 from common.errors import StudyError
 from common.files import read_json
-from data.lib.tables import TABLES, read_rows
 
 # The label that torch's cross entropy leaves out.
 IGNORED = -100
@@ -38,34 +37,6 @@ def prompt(template, question, answer=None):
     return asked if answer is None else f"{asked}{blanks}{answer}"
 
 
-def read_pairs(path, question="question", answer="answer"):
-    """Return the pairs of a file: JSON, JSON Lines, CSV or TSV, as its name ends.
-
-    Args:
-        path: in JSON a list of objects, or an object whose `questions` is such a list; otherwise a table.
-        question: column (JSON: key) of the questions.
-        answer: of the answers.
-
-    Returns:
-        list[dict]: `question`, `answer`; see `clean_pairs`.
-
-    Raises:
-        StudyError: another format or layout, a missing column, or a pair that lacks a part; the message gives the row.
-    """
-    if path.lower().endswith(TABLES):
-        rows = read_rows(path, (question, answer))
-        return clean_pairs([row for _, row in rows], path, question, answer, [place for place, _ in rows])
-    content = read_json(path)
-    if isinstance(content, dict):
-        content = content.get("questions")
-    if not isinstance(content, list):
-        raise StudyError(
-            f"{path}: expected a list of objects with `{question}` and `{answer}`, or an object with such a list as "
-            f"`questions`; a table's name ends in {', '.join(TABLES)}"
-        )
-    return clean_pairs(content, path, question, answer)
-
-
 def clean_pairs(pairs, name, question="question", answer="answer", places=None):
     """Return the pairs with every run of white space or control characters as one blank.
 
@@ -91,6 +62,8 @@ def clean_pairs(pairs, name, question="question", answer="answer", places=None):
         texts = {}
         for part, key in (("question", question), ("answer", answer)):
             value = pair.get(key)
+            if isinstance(value, bool | int | float | dict | list) and value == value:
+                raise StudyError(f"{name}: {place}: its {key} is {value!r:.40}; write it as text")
             texts[part] = re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", value).strip() if isinstance(value, str) else ""
             # JSON can write half a character, which no UTF-8 file can hold.
             if re.search("[\ud800-\udfff]", texts[part]):

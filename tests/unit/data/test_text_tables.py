@@ -76,12 +76,12 @@ FAULTS = {
     "open quotation mark": (
         "a.csv",
         'text,label\nyes,bad\n"no,good\nwell,bad\n',
-        "a.csv, line 3: unexpected end of data; is a quotation mark left open?",
+        "a.csv, line 3: unexpected end of data; is a quotation mark left open, or one inside a text not doubled?",
     ),
     "quotation mark inside": (
         "a.csv",
         'text,label\n"yes" or no,bad\n',
-        "a.csv, line 2: ',' expected after '\"'; is a quotation mark left open?",
+        "a.csv, line 2: ',' expected after '\"'; is a quotation mark left open, or one inside a text not doubled?",
     ),
     "comma without quotation marks": (
         "a.csv",
@@ -106,9 +106,13 @@ FAULTS = {
         '{"text": "\\ud800", "label": "bad"}',
         "row 1 (line 1): its text holds half a char",
     ),
-    "number as a text": ("a.jsonl", '{"text": 5, "label": "bad"}', "row 1 (line 1): its text is 5; put it in quot"),
+    "number as a text": (
+        "a.jsonl",
+        '{"text": 5, "label": "bad"}',
+        "row 1 (line 1): its text (column 'text') is 5; name another",
+    ),
     "empty text": ("a.csv", "text,label\nyes,bad\n ,good\n", "a.csv: row 2 (line 3) has no text (column 'text'); fill"),
-    "invisible text": ("a.csv", "text,label\n\u200b,bad\n", "a.csv: row 1 (line 2): the review is blank"),
+    "invisible text": ("a.csv", "text,label\n\u200b,bad\n", "a.csv: row 1 (line 2) has no text (column 'text')"),
     "null text": ("a.jsonl", '{"text": null, "label": "bad"}', "row 1 (line 1) has no text"),
     "missing label": (
         "a.csv",
@@ -117,11 +121,6 @@ FAULTS = {
     ),
     "no rows": ("a.csv", "text,label\n", "a.csv holds no rows"),
     "empty file": ("a.csv", "", "a.csv holds no rows"),
-    "Parquet": (
-        "a.parquet",
-        b"PAR1",
-        "a.parquet: Parquet cannot be read, since the workflow's environment has no pyarrow",
-    ),
     "another kind": ("a.xlsx", b"PK", "a.xlsx: a table's name ends in .csv, .tsv, .jsonl, .ndjson"),
 }
 
@@ -264,7 +263,9 @@ def test_nothing_is_written_where_a_row_is_faulty(tmp_path):
 
 
 def test_json_of_any_label(tmp_path):
-    rows = [{"text": f"a {k}", "label": k % 2} for k in range(6)]
-    path = write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
-    content = read_table([path, path], ["train", "test"], TABLE, ["0", "1.0"])
+    paths = []
+    for split in ("b", "a"):
+        rows = [{"text": f"{split} {k}", "label": k % 2} for k in range(6)]
+        paths.append(write(tmp_path / f"{split}.jsonl", "\n".join(map(json.dumps, rows))))
+    content = read_table(paths, ["train", "test"], TABLE, ["0", "1.0"])
     assert content["test"] == [(f"a {k}", k % 2) for k in range(6)]

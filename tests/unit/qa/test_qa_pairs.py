@@ -13,7 +13,8 @@ import pytest
 from common.errors import StudyError
 from common.files import read_json, read_lines
 from qa import build_qa_pairs
-from qa.lib.pairs import IGNORED, check_base, clean_pairs, encode_pair, pad_batch, prompt, read_pairs, split_pairs
+from qa.build_qa_pairs import read_pairs
+from qa.lib.pairs import IGNORED, check_base, clean_pairs, encode_pair, pad_batch, prompt, split_pairs
 from support.qa_support import PAIRS, PROMPT, status_of
 
 
@@ -111,13 +112,13 @@ def test_tables_with_named_columns_give_the_same_pairs(tmp_path, name, content, 
         ("a.csv", "question,reply\na,b\n", "a.csv has no column 'answer'; its columns are 'question', 'reply'"),
         ("a.csv", "question,answer,answer\na,b,c\n", "a.csv has the column 'answer' twice"),
         ("a.csv", "question,answer\na,b\nc,d, e\n", r"a.csv: row 2 \(line 3\) has 3 cells and the header 2; put quot"),
-        ("a.tsv", "question\tanswer\na\n", r"row 1 \(line 2\) has 1 cells .* a text that holds a tab"),
+        ("a.tsv", "question\tanswer\na\n", r"row 1 \(line 2\) has 1 cells .* a text that holds a line end, or fill in"),
         ("a.csv", 'question,answer\n"a\nb",c\n"d,e\n', "a.csv, line 4: .*; is a quotation mark left open"),
         ("a.csv", 'question,answer\n"a\nb",c\nd, \n', r"a.csv: row 2 \(line 4\) \('d'\) has no answer: fill it in"),
         ("a.csv", "", "a.csv holds no question/answer pair"),
         ("a.csv", "question,answer\n", "a.csv holds no question/answer pair"),
         ("a.jsonl", '{"question": "a", "answer": "b"}\n\n{"question": "c"}\n', r"row 2 \(line 3\) has no 'answer'; it"),
-        ("a.jsonl", '{"question": "a", "answer": 3}\n', r"row 1 \(line 1\) \('a'\) has no answer"),
+        ("a.jsonl", '{"question": "a", "answer": 3}\n', r"row 1 \(line 1\): its answer is 3; write it as text"),
         ("a.jsonl", '{"question": \n', r"row 1 \(line 1\) is not valid JSON"),
         ("a.ndjson", "[1]\n", r"row 1 \(line 1\) is '\[1\]', not an object"),
         ("a.txt", "a\tb\n", "a.txt is not valid JSON"),

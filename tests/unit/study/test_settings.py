@@ -73,6 +73,23 @@ FAULTS = {
         {"data.table.train": {"a": 1}},
         ["data.table.train is a block", "a path or"],
     ),
+    "a packed table": (
+        {"data.source": "table", "data.table.train": "a.csv.gz", "data.table.test": "b.csv"},
+        ["data.table.train: a.csv.gz is no table; its name must end in .csv, .tsv, .jsonl, .ndjson, .parquet (unpack"],
+    ),
+    "a table in a path with braces": (
+        {"data.table.train": "{a}.csv"},
+        ["data.table.train is '{a}.csv'; it must be null; or a path or an https address, without braces or line ends"],
+    ),
+    "a column on two lines": ({"data.table.second": "a\nb"}, ["data.table.second", "on one line (else rename it in"]),
+    "a corpus table of another kind": (
+        {"checkpoint.corpus.tables": [{"urls": ["https://a.org/b.txt"], "column": 1, "repeat": 1, "licence": "MIT"}]},
+        ["checkpoint.corpus.tables, entry 1: https://a.org/b.txt is no table; its name must end in .csv"],
+    ),
+    "a class with a control character": (
+        {"data.labels": ["good", "b\x07"]},
+        ["data.labels, entry 2", "text on one line"],
+    ),
     "classes on two lines": ({"data.labels": ["good", "b\nad"]}, ["data.labels, entry 2", "text on one line"]),
     "more classes than the source has": (
         {"data.labels": ["good", "fair", "bad"]},

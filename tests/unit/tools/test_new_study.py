@@ -86,8 +86,9 @@ def test_a_valid_of_its_own_is_named(files, tmp_path):
 
 def test_pairs_of_texts_name_both_columns(tmp_path):
     header = "premise,hypothesis,label\n"
-    pairs = [(f"a premise {k},its hypothesis {k}", ("yes", "no")[k % 2]) for k in range(12)]
-    files = {split: write(tmp_path / f"{split}.csv", pairs, header) for split in ("train", "test")}
+    pairs = [(f"a premise {k},its hypothesis {k}", ("yes", "no")[k % 2]) for k in range(24)]
+    parts = {"train": pairs[:12], "test": pairs[12:]}
+    files = {split: write(tmp_path / f"{split}.csv", part, header) for split, part in parts.items()}
     path, found = main("mine", files, "premise", "label", "hypothesis", folder=str(tmp_path / "studies"))
     config, _ = load_study(studies.ROOT, path)
     assert (config["data"]["table"]["text"], config["data"]["table"]["second"]) == ("premise", "hypothesis")
@@ -100,8 +101,8 @@ def test_pairs_of_texts_name_both_columns(tmp_path):
 
 def test_numbers_for_columns_and_labels_that_yaml_would_change(tmp_path):
     paths = {
-        split: write(tmp_path / f"{split}: a.csv", rows(20, labels=("10", "9", "-1", "2.0")), header="")
-        for split in ("train", "test")
+        split: write(tmp_path / f"{split}: a.csv", rows(20, ("10", "9", "-1", "2.0"), start), header="")
+        for split, start in (("train", 0), ("test", 20))
     }
     path, _ = main("mine", paths, "1", "2", folder=str(tmp_path))
     config, _ = load_study(studies.ROOT, path)
@@ -138,7 +139,7 @@ def test_a_fault_leaves_no_file(files, tmp_path, change, message):
 
 def test_a_test_file_without_a_class_is_told(files, tmp_path):
     files["test"] = write(tmp_path / "t.csv", rows(8, labels=("good", "bad")))
-    with pytest.raises(StudyError, match="data.table.test: no row of .*t.csv has the label 'fair'"):
+    with pytest.raises(StudyError, match=r"train.csv: row 3 .* label 'fair', which no row of .*t.csv has"):
         written(files, tmp_path / "studies")
 
 
