@@ -66,7 +66,7 @@ ERRORS = {f"errors_{name}": table for name, table in (ERROR_TABLES | CLASS_TABLE
     "hardest": "<results>/errors/hardest.jsonl",
 }
 CURVES = [f"<results>/figures/accuracy_by_epoch/{arm}" for arm in ARMS]
-ALL_CURVES = [f"<results>/figures/arms_by_epoch/{measure}" for measure in ("accuracy", "highest_so_far")]
+ALL_CURVES = [f"<results>/figures/arms_by_epoch/{measure}" for measure in MEASURES]
 TRAINING_CURVES = [f"<results>/figures/train_and_valid/{arm}" for arm in ARMS]
 # Every file that the page rests on: what `build_report` reads, `check_report` reads again.
 PAGE = {

@@ -52,14 +52,14 @@ def plot_all(folder, paths, colours=None):
     plot_arms.main(runs, manifest, *made, colours)
     for arm in arms_of(read_tsv(runs)):
         outputs = [folder / f"{arm.arm}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_accuracy_by_epoch.main(runs, history, manifest, *outputs, arm.arm, colours)
+        plot_accuracy_by_epoch.main(runs, history, manifest, *([path] for path in outputs), [arm.arm], colours)
         made += outputs
         more = [folder / f"train-{arm.arm}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_train_and_valid.main(runs, history, manifest, *more, arm.arm, colours)
+        plot_train_and_valid.main(runs, history, manifest, *([path] for path in more), [arm.arm], colours)
         made += more
     for measure in plot_arms_by_epoch.MEASURES:
         outputs = [folder / f"{measure}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_arms_by_epoch.main(runs, history, manifest, *outputs, measure, colours)
+        plot_arms_by_epoch.main(runs, history, manifest, *([path] for path in outputs), [measure], colours)
         made += outputs
     return made
 
@@ -238,7 +238,7 @@ def test_the_highest_so_far_never_falls_and_splits_keep_apart():
 
 def test_all_arms_are_in_one_figure_with_their_means(tmp_path):
     paths, made = write_study(tmp_path, FOUR, [1, 2, 3], epochs=2), [tmp_path / f"x.{e}" for e in ("svg", "png")]
-    plot_arms_by_epoch.main(*paths, *made, tmp_path / "accuracy.tsv", "accuracy", None)
+    plot_arms_by_epoch.main(*paths, *([path] for path in made), [tmp_path / "accuracy.tsv"], ["accuracy"], None)
     rows = read_tsv(tmp_path / "accuracy.tsv")
     assert [arm[1::2] for arm in arms_of(rows)] == FOUR and [row["split"] for row in rows[:4]] == [
         "valid",
@@ -303,7 +303,7 @@ def test_a_run_without_training_accuracy_is_an_error(tmp_path):
     write_json(manifest, {"synthetic": False})
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]
     with pytest.raises(StudyError, match="lacks loss or accuracy of train or valid for arm fairseq-random"):
-        plot_train_and_valid.main(*paths[:2], manifest, *outputs, "fairseq-random", None)
+        plot_train_and_valid.main(*paths[:2], manifest, *([path] for path in outputs), ["fairseq-random"], None)
 
 
 def test_every_seed_and_the_mean_of_an_arm_are_drawn():
@@ -380,7 +380,9 @@ def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
     runs, history, manifest = write_study(tmp_path, FOUR[:1], [1])
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]
     with pytest.raises(StudyError, match="huggingface-random"):
-        plot_accuracy_by_epoch.main(runs, history, manifest, *outputs, "huggingface-random", None)
+        plot_accuracy_by_epoch.main(
+            runs, history, manifest, *([path] for path in outputs), ["huggingface-random"], None
+        )
     write_tsv(runs, [], ("arm", "framework", "model", "init", "seed", "test_accuracy"))
     with pytest.raises(StudyError, match="no runs"):
         plot_arms.main(runs, manifest, *outputs, None)
