@@ -25,19 +25,21 @@ def faults(page, sources):
     found += pictures.faults(page.pictures, sources)
     if page.titles.get("title", "").replace(" (synthetic data)", "") != page.titles.get("h1"):
         found.append(f"the title {page.titles.get('title')!r} is not the heading {page.titles.get('h1')!r}")
+    return found + list(number_faults(page.numbers, sources))
+
+
+def number_faults(numbers, sources):
+    """Yield what is wrong with the recorded numbers of a page, in words."""
     before = None
-    for one in page.numbers:
+    for one in numbers:
         try:
             check(one.text, one.record, sources)
         except Unsound as error:
-            found.append(f"{one.text[:60]!r} ({one.where}) is not what its record {one.record[:120]} says: {error}")
+            yield f"{one.text[:60]!r} ({one.where}) is not what its record {one.record[:120]} says: {error}"
         if one.count is not None:
             if before is not None and one.count != str(before + 1):
-                found.append(
-                    f"{one.text[:60]!r} ({one.where}) is record {one.count} of the page, in place {before + 1}"
-                )
+                yield f"{one.text[:60]!r} ({one.where}) is record {one.count} of the page, in place {before + 1}"
             before = int(one.count) if one.count.isdecimal() else -1
-    return found
 
 
 def listed(one):

@@ -7,7 +7,9 @@ A group of marks says where its numbers lie, in attributes that `pictures.py` re
     data-x      `VALUE PLACE VALUE PLACE`: two numbers and where they lie; data-y likewise
     data-says   the title of every mark, with `{COLUMN|FORMAT,OPTION}` for a number
 
-A mark has `data-row`, the line of the file. The page's own colours and words are CSS; no library draws here.
+A mark has `data-row`, the line of the file. Where numbers are computed and lie in no file, the group has no
+`data-file`, and a mark has `data-values`, `COLUMN=RECORD ...` with the grammar of `records.py`. The page's own colours
+and words are CSS; no library draws here.
 """
 
 import math
@@ -16,7 +18,7 @@ import re
 from markupsafe import Markup, escape
 
 from report.lib.formats import FILTERS
-from report.lib.records import quoted
+from report.lib.records import Value, quoted
 
 # Of a whole chart, in units of its view box: a phone shows 350 pixels of page.
 WIDTH = 420
@@ -92,7 +94,7 @@ def group(marks, rows, words, at, x=None, y=None, where=None, before="", **attri
 
     Args:
         marks: function of a row that returns (element, attributes, link or None).
-        rows: rows of `Value`s of one file.
+        rows: rows of `Value`s of one file, or of computed numbers (`Derived`).
         words: as in `says`, without braces of its own.
         at: {attribute of a mark: column}.
         x, y: `Scale`s.
@@ -102,23 +104,30 @@ def group(marks, rows, words, at, x=None, y=None, where=None, before="", **attri
     """
     if not rows:
         return Markup("")
-    some = next(iter(rows))[next(iter(at.values()))]
-    made = []
+    first = next(iter(at.values()))
+    some, made = rows[0][first], []
+    in_file = isinstance(some, Value)
     for row in rows:
         element, own, link = marks(row)
-        mark = tag(element, tag("title", says(words, row)), **own, data_row=row[next(iter(at.values()))].row)
+        source = {"data_row": row[first].row} if in_file else {"data_values": recorded(row)}
+        mark = tag(element, tag("title", says(words, row)), **own, **source)
         made.append(tag("a", mark, href=link, aria_label=says(words, row)) if link else mark)
     return tag(
         "g",
         joined([before, *made]),
-        data_file=quoted(some.path),
-        data_where=";".join(f"{column}={quoted(text)}" for column, text in (where or {}).items()),
+        data_file=quoted(some.path) if in_file else None,
+        data_where=";".join(f"{column}={quoted(text)}" for column, text in (where or {}).items()) if in_file else None,
         data_at=" ".join(f"{attribute}={column}" for attribute, column in at.items()),
         data_x=x and x.record,
         data_y=y and y.record,
         data_says=words,
         **attributes,
     )
+
+
+def recorded(row):
+    """Return the records of a row of computed numbers."""
+    return " ".join(f"{column}={number.record}" for column, number in row.items())
 
 
 def spread(places, apart=2 * DOT + 0.4):
