@@ -13,6 +13,9 @@ from common.frames import read_frame
 from data.lib.reviews import noun_of
 from report.lib.records import Derived, Value
 
+# Where pyarrow is installed, pandas would keep texts in its arrays, and a `Value` would come back as plain text.
+pd.set_option("mode.string_storage", "python")
+
 
 @dataclasses.dataclass
 class Table:

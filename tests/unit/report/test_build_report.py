@@ -669,3 +669,11 @@ def test_a_page_of_four_classes_names_them_and_bears_its_check(tmp_path, capsys)
     confusions = [row for row in read_tsv(tmp_path / "errors" / "confusion_arms.tsv") if row["arm"] == "fairseq-random"]
     wrong = max(float(row["mean"]) for row in confusions if row["label"] != row["prediction"])
     assert f"{100 * wrong:.2f}" in text and "taken for" in text
+
+
+def test_a_frame_keeps_where_its_values_lie_where_pyarrow_is_installed(tmp_path):
+    pytest.importorskip("pyarrow")
+    write_tsv(tmp_path / "runs.tsv", [{"arm": "a", "seed": 1, "accuracy": 0.5}], ("arm", "seed", "accuracy"))
+    study = Study({"runs": [str(tmp_path / "runs.tsv")]}, str(tmp_path), {})
+    by_seed = study.frame("runs").pivot(index="arm", columns="seed", values="accuracy").fillna("").reset_index()
+    assert by_seed["1"].iloc[0].record == "runs.tsv|2|accuracy"
