@@ -70,8 +70,8 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
             raise StudyError(f"history.tsv holds no accuracy by epoch for arm {arm}")
         figure = draw(points, limits, majority, looks[arm][0])
         mark_synthetic(figure.axes[0], manifest)
-        save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}")
         write_table(table, TABLE, frame_rows(points))
+        save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}", table)
 
 
 if __name__ == "__main__":

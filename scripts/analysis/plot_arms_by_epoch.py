@@ -81,8 +81,8 @@ def main(runs, history, manifest, svgs, pngs, tables, measures, colours):
         points = highest_so_far(measured) if measure == "highest_so_far" else measured
         figure = draw(points, majority_shares(manifest, set(points["split"])), measure, colours)
         mark_synthetic(figure.axes[0], manifest)
-        save(figure, svg, png, f"All arms over training: {MEASURES[measure]}")
         write_table(table, "figures/arms_by_epoch/{measure}.tsv", frame_rows(means(points)))
+        save(figure, svg, png, f"All arms over training: {MEASURES[measure]}", table, history, runs)
 
 
 def means(points):

@@ -82,8 +82,8 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
             raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
         figure = draw(points.assign(value=percent[points.index]), limits, looks[arm][0])
         mark_synthetic(figure.axes[0], manifest)
-        save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}")
         write_table(table, "figures/train_and_valid/{arm}.tsv", frame_rows(points))
+        save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}", table)
 
 
 if __name__ == "__main__":

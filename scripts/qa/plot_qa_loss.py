@@ -100,7 +100,7 @@ def main(loss, manifest, svg, png):
     """
     figure = draw(curves(loss))
     mark_synthetic(figure.axes[1], read_json(manifest))
-    save(figure, svg, png, "Losses of the LoRA runs by update: the one that is optimised, and that on answers")
+    save(figure, svg, png, "Losses of the LoRA runs by update: the one that is optimised, and that on answers", loss)
 
 
 if __name__ == "__main__":

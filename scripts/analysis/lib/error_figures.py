@@ -9,11 +9,18 @@ from data.lib.reviews import noun_of
 
 # Names of classes where the data give none.
 POLARITY = {"0": "negative", "1": "positive"}
+# The tables that each figure shows.
+DRAWN = {
+    "confusion": ("confusion",),
+    "agreement": ("agreement", "counts"),
+    "calibration": ("calibration",),
+    "by_length": ("by_length",),
+}
 # Beyond so many classes a heat map's cells have no room for numbers; beyond so many, its axes none for names.
 NUMBERED, NAMED = 8, 40
 
 
-def draw(tables, manifest, colours, svgs, pngs):
+def draw(tables, manifest, colours, svgs, pngs, files):
     """Write the four figures.
 
     Args:
@@ -21,10 +28,11 @@ def draw(tables, manifest, colours, svgs, pngs):
         manifest: content of data/manifest.json.
         colours: configured colours by arm, or None.
         svgs, pngs: paths to write, in the order of `figures`.
+        files: {name: path} of the tables as written.
     """
-    for (_, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
+    for (name, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
         mark_synthetic(figure.axes[0], manifest)
-        save(figure, svg, png, title)
+        save(figure, svg, png, title, *(files[table] for table in DRAWN[name]))
 
 
 def figures(tables, manifest, colours):

@@ -78,6 +78,8 @@ class Pictures:
         self._text = None
         if tag == "title" and self._group is not None and self._group["marks"]:
             self._group["marks"][-1]["title"] += text
+        elif found.get("class") == "says" and self._group is not None and self._group["marks"]:
+            self._group["marks"][-1]["written"] = text
         elif self._ticks is not None:
             self._ticks["texts"].append((found, text))
         # An arm's name is no number, whatever it is called.
@@ -152,31 +154,36 @@ def _rows(group, at, sources):
 def _check_group(group, sources):
     at = dict(pair.split("=") for pair in group["data-at"].split())
     scales = {axis: _scale(group[f"data-{axis}"]) for axis in "xy" if group.get(f"data-{axis}")}
-    for mark, row in zip(group["marks"], _rows(group, at, sources), strict=True):
+    rows = _rows(group, at, sources)
+    for mark, row in zip(group["marks"], rows, strict=True):
         for attribute, column in at.items():
             axis = AXES[attribute]
             exact = scales[axis](number(row[column]))
             if attribute in LENGTHS:
                 exact = abs(exact - scales[axis](0))
             _near(mark[attribute], exact, f"line {mark.get('data-row', 'of none')}, {column},")
-        _check_title(mark["title"], group["data-says"], row)
-        if mark["label"] not in (None, mark["title"]):
-            raise Unsound(f"{mark['label']!r} is told of what {mark['title']!r} is shown of")
+        _check_title(mark["title"], group["data-says"], row, rows)
+        for told in (mark["label"], mark.get("written")):
+            if told not in (None, mark["title"]):
+                raise Unsound(f"{told!r} is told of what {mark['title']!r} is shown of")
     if group["path"] is not None:
         through = re.findall(r"[ML]([\d.-]+) ([\d.-]+)", group["path"])
         if through != [(mark["cx"], mark["cy"]) for mark in group["marks"]]:
             raise Unsound("its line does not go through its marks")
 
 
-def _check_title(title, words, row):
-    parts = re.split(r"{(\w+)(?:\|([\w,]+))?}", words)
-    # Words, column, format; and again.
-    pattern = "(.*?)".join(map(re.escape, parts[::3]))
+def _check_title(title, words, row, rows):
+    parts = re.split(r"{(\w+)(/sum)?(?:\|([\w,]+))?}", words)
+    # Words, column, whether its share is meant, format; and again.
+    pattern = "(.*?)".join(map(re.escape, parts[::4]))
     found = re.fullmatch(pattern, title)
     if not found:
         raise Unsound(f"{title!r} is not in the form {words!r}")
-    for printed, column, form in zip(found.groups(), parts[1::3], parts[2::3], strict=True):
+    for printed, column, share, form in zip(found.groups(), parts[1::4], parts[2::4], parts[3::4], strict=True):
         name, *options = (form or "text").split(",")
         if name not in FORMS:
             raise Unsound(f"{name} is no format")
-        FORMS[name](printed, row[column], *options)
+        value = row[column]
+        if share:
+            value = number(value) / sum(number(other[column]) for other in rows)
+        FORMS[name](printed, value, *options)

@@ -83,7 +83,9 @@ def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
     for table in ("statistics/arms.tsv", "figures/arms.tsv"):
         for row in read_tsv(os.path.join(side.folder, table)):
             one = arms[f"{row['framework']}-{row['init']}"]
-            assert (float(one["t_low_0"]), float(one["t_high_0"])) == pytest.approx((float(row["t_low"]), float(row["t_high"])))
+            assert (float(one["t_low_0"]), float(one["t_high_0"])) == pytest.approx(
+                (float(row["t_low"]), float(row["t_high"]))
+            )
 
 
 def test_the_conclusions_of_the_reports_are_asked_of_both(tmp_path):
