@@ -274,9 +274,9 @@ def shown_pairs(pairs, sides):
     return rows
 
 
-def counted(rows):
-    """Return for each study how many conclusions have each verdict, {verdict: [number of the first, of the second]}."""
-    return {verdict: [sum(row[f"verdict_{i}"] == verdict for row in rows) for i in (0, 1)] for verdict in VERDICTS}
+def counted(rows, i):
+    """Return how many conclusions have each of `VERDICTS` in the i-th study."""
+    return [sum(row[f"verdict_{i}"] == verdict for row in rows) for verdict in VERDICTS]
 
 
 def settings_that_differ(sides):
@@ -323,7 +323,7 @@ def main(first, second, path):
         | {
             "pairs": pairs,
             "keys": [pair["key"] for pair in pairs],
-            "counts": counted(asked),
+            "counts": [(side.name, counted(asked, i)) for i, side in enumerate(sides)],
             "n_asked": len(asked),
             "arms": arms_told(sides),
             "chart_of_arms": strip_chart(strips(sides, looks), "Test accuracy of every seed, by arm and study"),

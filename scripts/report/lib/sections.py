@@ -250,7 +250,8 @@ def audit(study):
     if not study.has("audit"):
         return None
     checks = study.table("audit")
-    return {"checks": checks, "n_leaks": study.count(study.path("audit"), status="leak")}
+    path = study.path("audit")
+    return {"checks": checks, "n_leaks": study.count(path, status="leak"), "n_checks": study.count(path, status="ok")}
 
 
 def cost(study):

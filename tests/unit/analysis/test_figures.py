@@ -387,3 +387,24 @@ def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
     with pytest.raises(StudyError, match="no runs"):
         plot_arms.main(runs, manifest, *outputs, None)
     assert not any(path.exists() for path in outputs)
+
+
+def test_the_look_of_figures_costs_no_import_of_seaborn_or_scipy():
+    """They take longer to import than most figures to draw, and a study draws in a dozen jobs."""
+    code = "import sys; from common.figures import set_style; set_style(); print({'seaborn', 'scipy'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_one_job_draws_every_arm_and_each_has_its_own_points(tmp_path):
+    paths = write_study(tmp_path, FOUR[:2], [1, 2], epochs=2)
+    arms = [arm.arm for arm in arms_of(read_tsv(paths[0]))]
+    for module in (plot_accuracy_by_epoch, plot_train_and_valid):
+        made = [[tmp_path / f"{arm}.{ending}" for arm in arms] for ending in ("svg", "png", "tsv")]
+        module.main(*paths, *made, arms, None)
+        for arm, table, svg in zip(arms, made[2], made[0], strict=True):
+            assert {row["arm"] for row in read_tsv(table)} == {arm}
+            # The figure says which table it shows.
+            assert f"{arm}.tsv={sha256(table)}" in svg.read_text(encoding="utf-8")
