@@ -31,7 +31,11 @@ def draw(tables, manifest, colours, svgs, pngs, files):
         files: {name: path} of the tables as written.
     """
     for (name, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
-        mark_synthetic(figure.axes[0], manifest)
+        # A panel's own name fills the width of a confusion.
+        if name != "confusion":
+            mark_synthetic(figure.axes[0], manifest)
+        elif manifest["synthetic"]:
+            figure.suptitle("synthetic data", x=1, ha="right", fontsize=9, color=FAINT)
         save(figure, svg, png, title, *(files[table] for table in DRAWN[name]))
 
 

@@ -65,6 +65,7 @@ class Page:
             "number": self.number,
             "record": self.record,
             "in_attribute": in_attribute,
+            "joined": joined,
             "noun": noun,
             "definition": functools.partial(definition, glossary=glossary_of(noun)),
             "row_attributes": self.row_attributes,

@@ -391,7 +391,9 @@ def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
 
 def test_the_look_of_figures_costs_no_import_of_seaborn_or_scipy():
     """They take longer to import than most figures to draw, and a study draws in a dozen jobs."""
-    code = "import sys; from common.figures import set_style; set_style(); print({'seaborn', 'scipy'} & set(sys.modules))"
+    code = (
+        "import sys\nfrom common.figures import set_style\nset_style()\nprint({'seaborn', 'scipy'} & set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, check=True
     )
