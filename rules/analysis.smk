@@ -149,6 +149,8 @@ rule measure_errors:
             for name in ERROR_FIGURES
         ],
         pngs=[f"<results>/figures/errors/{name}.png" for name in ERROR_FIGURES],
+    # Others wait for it; figures do not.
+    priority: 1
     localrule: True
     conda:
         "../envs/report.yaml"

@@ -416,7 +416,7 @@ def test_errors_planted_in_every_kind_of_picture_and_in_the_first_screen_are_cau
     for kind, changed, sources in attempts:
         planted += 1
         missed += [] if check_report.faults(Reader(changed), sources) else [kind]
-    for name in ("arms_data", "curves_data", "all_curves_data", "training_curves_data", "derivation"):
+    for name in ("curves_data", "all_curves_data", "training_curves_data", "derivation"):
         path = Path(files[name] if isinstance(files[name], str) else files[name][0])
         kept = path.read_text(encoding="utf-8")
         # A digit beyond what any page prints: only the drawing's own record of its table tells.
