@@ -14,9 +14,6 @@ from data.lib.reviews import noun_of
 from report.lib.links import DATA_ADDRESS
 from report.lib.records import Derived, Value
 
-# Where pyarrow is installed, pandas would keep texts in its arrays, and a `Value` would come back as plain text.
-pd.set_option("mode.string_storage", "python")
-
 
 @dataclasses.dataclass
 class Table:

@@ -147,7 +147,9 @@ def test_the_first_screen_has_both_studies_seeds_verdicts_and_counts(tmp_path):
     assert verdicts == ["Only published shows one", "Only own shows one", "Both show it"]
     rows = compare_studies.conclusions_asked(sides)
     for i, side in enumerate(sides):
-        line = re.search(rf'<th scope="row">{side.name}</th>((?:<td class="\w+"><strong>\d+</strong></td>)+)', first)[1]
+        line = re.search(
+            rf'<th scope="row" class="wide">{side.name}</th>((?:<td class="\w+"><strong>\d+</strong></td>)+)', first
+        )[1]
         printed = list(map(int, re.findall(r"<strong>(\d+)", line)))
         counts = Counter(row[f"verdict_{i}"] for row in rows)
         assert printed == [counts[verdict] for verdict in compare_studies.VERDICTS] and sum(printed) == len(rows)
