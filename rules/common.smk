@@ -72,7 +72,6 @@ wildcard_constraints:
     seed=r"\d+",
     split="train|valid|test",
     part="train-valid|test",
-    measure="accuracy|highest_so_far",
 
 
 # Kept: once the rules are read, `workflow` has those of the workflow that has this one as a module.

@@ -200,6 +200,8 @@ rule build_lora_ledger:
     output:
         tsv=shown("<results>/qa/lora_ledger.tsv", "lora_ledger", "Question answering", table="LoRA ledger"),
         markdown="<results>/qa/lora_ledger.md",
+    # The longest of the page's jobs.
+    priority: 1
     localrule: True
     conda:
         "../envs/qa.yaml"

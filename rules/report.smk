@@ -66,7 +66,7 @@ ERRORS = {f"errors_{name}": table for name, table in (ERROR_TABLES | CLASS_TABLE
     "hardest": "<results>/errors/hardest.jsonl",
 }
 CURVES = [f"<results>/figures/accuracy_by_epoch/{arm}" for arm in ARMS]
-ALL_CURVES = [f"<results>/figures/arms_by_epoch/{measure}" for measure in ("accuracy", "highest_so_far")]
+ALL_CURVES = [f"<results>/figures/arms_by_epoch/{measure}" for measure in MEASURES]
 TRAINING_CURVES = [f"<results>/figures/train_and_valid/{arm}" for arm in ARMS]
 # Every file that the page rests on: what `build_report` reads, `check_report` reads again.
 PAGE = {
@@ -88,6 +88,11 @@ PAGE = {
     "curves_data": [f"{curve}.tsv" for curve in CURVES],
     "all_curves_data": [f"{curve}.tsv" for curve in ALL_CURVES],
     "training_curves_data": [f"{curve}.tsv" for curve in TRAINING_CURVES],
+    "curves": [f"{curve}.svg" for curve in CURVES],
+    "all_curves": [f"{curve}.svg" for curve in ALL_CURVES],
+    "training_curves": [f"{curve}.svg" for curve in TRAINING_CURVES],
+    "parameters_figure": PARAMETER_FIGURE,
+    "error_figures": [f"<results>/figures/errors/{name}.svg" for name in ERROR_FIGURES],
 }
 # The page's words: its frame and pieces, and one template a section.
 TEMPLATES = sorted(path for part in ("layout", "page") for path in glob.glob(f"{ROOT}/report/{part}/*.j2"))
@@ -160,11 +165,6 @@ rule build_report:
         **PAGE,
         test_accuracy_markdown="<results>/test_accuracy.md",
         test_accuracy_latex="<results>/test_accuracy.tex",
-        curves=[f"{curve}.svg" for curve in CURVES],
-        all_curves=[f"{curve}.svg" for curve in ALL_CURVES],
-        training_curves=[f"{curve}.svg" for curve in TRAINING_CURVES],
-        parameters_figure=PARAMETER_FIGURE,
-        error_figures=[f"<results>/figures/errors/{name}.svg" for name in ERROR_FIGURES],
         provenance="<results>/ro-crate-metadata.json",
         templates=[workflow.source_path(path) for path in TEMPLATES],
     output:

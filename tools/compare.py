@@ -10,17 +10,24 @@ import itertools
 import os
 import sys
 
+from scipy import stats
+
 from analysis.lib import claims
 from analysis.lib.claims import read_claims
-from analysis.lib.inference import holm, welch_p
-from analysis.lib.intervals import t_interval
-from analysis.lib.looks import looks_of
+from analysis.lib.inference import holm, minimum_detectable, seed_floor, seeds_needed, welch_p
 from common.arms import arms_of, arms_of_pair, named_arms, summarise
 from common.errors import StudyError
 from common.files import read_tsv, write_text
-from common.frames import read_frame
+from report.check_report import number_faults
+from report.lib import pictures
+from report.lib.arms import coloured
 from report.lib.inputs import Study, Table
 from report.lib.page import Page
+from report.lib.reading import Reader
+from report.lib.recompute import Sources
+from report.lib.records import Derived, derive
+from report.lib.sections_answer import WORDS, claimed, shade, towards_the_better
+from report.lib.strips import Strip, strip_chart
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATES = [path for part in ("layout", "comparison") for path in glob.glob(f"{ROOT}/report/{part}/*.j2")]
@@ -29,6 +36,12 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
     for name in ("conclusions.yaml", "published.yaml", "published_runs.tsv", "published_points.tsv")
 )
 LEVEL, ALPHA = 0.95, 0.05
+# What a pair of an earlier release lacks.
+LATER = ("seeds_needed", "minimum_detectable", "seeds_p_floor")
+# A sentence that is asked of two splits.
+SPLITS = {"valid": "validation", "test": "test"}
+# Verdicts of claims and the CSS classes of their cells.
+VERDICTS = {claims.HOLDS: "shown", claims.FAILS: "against", claims.NOT_SHOWN: "open", claims.UNDECIDED: "undecided"}
 NEEDED = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
 
 
@@ -39,14 +52,16 @@ class Side:
         name: the study's name, from its table of runs.
         folder: results folder, or None where only the table is there.
         table: path of the table of runs.
+        study: `Study` that reads its files; links start at the page's folder.
+        wanted: {column: text} that selects the study's rows in its table.
+        runs: rows of the table of runs, `Value`s.
         accuracies: {name of the arm: [test accuracy of each seed]}, fractions.
         n_test: test reviews.
-        runs: rows of the table of runs.
         synthetic: whether the table calls its data synthetic.
     """
 
-    def __init__(self, place):
-        """Read a results folder, or a table of runs.
+    def __init__(self, place, root="."):
+        """Read a results folder, or a table of runs; `root` is the page's folder.
 
         Raises:
             StudyError: no table, no run in it, a column missing, or runs of two studies.
@@ -54,7 +69,8 @@ class Side:
         place, _, wanted = place.partition(":")
         self.folder = place if os.path.isdir(place) else None
         self.table = os.path.join(place, "runs.tsv") if self.folder else place
-        rows = read_tsv(self.table)
+        self.study = Study({}, os.path.abspath(root), {})
+        rows = self.rows("runs.tsv")
         lacking = [name for name in NEEDED if rows and name not in rows[0]]
         if not rows or lacking:
             what = f"has no column {lacking[0]}" if lacking else "holds no run"
@@ -63,12 +79,24 @@ class Side:
         rows = [row for row in rows if row["study"] == wanted] if wanted else rows
         if not rows or (len(names) > 1 and not wanted):
             raise StudyError(f"{self.table} has runs of {', '.join(names)}: name one, as in {self.table}:{names[0]}")
+        self.wanted = {"study": wanted} if wanted else {}
         self.name, self.synthetic = wanted or names[0], any(row.get("synthetic") == "true" for row in rows)
-        self.n_test, self.runs = int(rows[0]["n_test"]), named_arms(rows)
+        self.n_test, self.runs = rows[0]["n_test"], named_arms(rows)
+        self.columns = ("arm",) if "arm" in rows[0] else ("framework", "init")
         self.accuracies = {
-            arm.arm: [float(row["test_accuracy"]) for row in self.runs if row["arm"] == arm.arm]
-            for arm in arms_of(self.runs)
+            arm.arm: [float(row["test_accuracy"]) for row in self.of(arm.arm)] for arm in arms_of(self.runs)
         }
+
+    def rows(self, name):
+        """Return the rows of one of its tables as `Value`s; none where it lacks the table."""
+        path = self.table if name == "runs.tsv" else self.folder and os.path.join(self.folder, name)
+        if not path or (name != "runs.tsv" and not os.path.exists(path)):
+            return []
+        return self.study.read(path).to_dict("records")
+
+    def of(self, arm):
+        """Return an arm's runs."""
+        return [row for row in self.runs if row["arm"] == arm]
 
 
 def conclusion(claim, difference):
@@ -84,34 +112,53 @@ def conclusion(claim, difference):
 
 
 def pairs_told_by(side):
-    """Return what a study says of every two of its arms, {(first, second): {difference, p, conclusion}}, both ways.
+    """Return what a study says of every two of its arms, both ways: {(first, second): facts}.
 
-    p is Welch's over seeds after Holm's correction over all pairs of the study's arms; None where it is not defined. A
-    results folder's own statistics are taken as they are. A table of runs holds no answers to single reviews: of it,
-    a difference is claimed by that p alone.
+    The facts are difference (number), gap (the same with its record), p, conclusion and pair.
+    p is Welch's over seeds after Holm's correction over all pairs of the study's arms; None where it is not defined.
+    `pair` is what the sentences of the page are made from: `sections_answer.towards_the_better`. A results folder's own
+    statistics are taken as they are.
     """
-    path = side.folder and os.path.join(side.folder, "statistics", "pairs.tsv")
-    found = {}
-    if path and os.path.exists(path):
-        for row in read_tsv(path):
-            arms = arms_of_pair(row)
-            p = float(row["welch_p_holm"]) if row["welch_p_holm"] else None
-            found[arms] = (float(row["difference"]), p, row["claim"])
-    else:
-        pairs = list(itertools.combinations(side.accuracies, 2))
-        values = [(side.accuracies[a], side.accuracies[b]) for a, b in pairs]
-        for arms, (a, b), p in zip(pairs, values, holm([welch_p(a, b) for a, b in values]), strict=True):
-            claim = "if_normal" if p is not None and p <= ALPHA else "none"
-            found[arms] = (
-                summarise(a)["mean"] - summarise(b)["mean"],
-                p,
-                "one_seed" if 1 in map(len, (a, b)) else claim,
-            )
     told = {}
-    for (a, b), (difference, p, claim) in found.items():
-        for arms, gap in (((a, b), difference), ((b, a), -difference)):
-            told[arms] = {"difference": gap, "p": p, "conclusion": conclusion(claim, gap)}
+    for row in side.rows("statistics/pairs.tsv") or computed_pairs(side):
+        a, b = arms_of_pair(row)
+        pair = towards_the_better(dict.fromkeys(LATER, "") | row | {"arm_a": a, "arm_b": b})
+        p = float(row["welch_p_holm"]) if row["welch_p_holm"] else None
+        for arms, gap in (((a, b), row["difference"]), ((b, a), derive("difference", "0", row["difference"]))):
+            facts = {"difference": float(gap), "gap": gap, "p": p, "pair": pair}
+            told[arms] = facts | {"conclusion": conclusion(row["claim"], float(gap))}
     return told
+
+
+def computed_pairs(side):
+    """Return rows as pairs.tsv has them, of a table of runs.
+
+    It holds no answers to single reviews, so the interval is Welch's over seeds alone, and a difference is claimed by
+    Welch's p, on the condition that seeds' accuracies are normal.
+    """
+    pairs = list(itertools.combinations(side.accuracies, 2))
+    values = [(side.accuracies[a], side.accuracies[b]) for a, b in pairs]
+    rows = []
+    for (a, b), (first, second), p in zip(pairs, values, holm([welch_p(*both) for both in values]), strict=True):
+        means = [derive("mean", *(row["test_accuracy"] for row in side.of(arm))) for arm in (a, b)]
+        claim = "if_normal" if p is not None and p <= ALPHA else "none"
+        low, high = welch_interval(first, second) if p is not None else ("", "")
+        facts = {"arm_a": a, "arm_b": b, "n_seeds_a": str(len(first)), "n_seeds_b": str(len(second))}
+        facts |= {"n_test": side.n_test, "difference": derive("difference", *means), "low": low, "high": high}
+        facts |= {
+            "welch_p_holm": "" if p is None else repr(p),
+            "claim": "one_seed" if 1 in (len(first), len(second)) else claim,
+        }
+        planned = {"minimum_detectable": minimum_detectable(first, second), "seeds_needed": seeds_needed(first, second)}
+        planned |= {"seeds_p_floor": seed_floor(len(first), len(second))}
+        rows.append(facts | {name: "" if value is None else str(value) for name, value in planned.items()})
+    return rows
+
+
+def welch_interval(first, second):
+    """Return Welch's interval of the difference of two means over seeds, as text."""
+    found = stats.ttest_ind(first, second, equal_var=False).confidence_interval(LEVEL)
+    return repr(float(found.low)), repr(float(found.high))
 
 
 def pairs_of(sides):
@@ -141,13 +188,9 @@ def answer(claim, side, published):
     """
     if os.path.samefile(side.table, RUNS):
         return published[claim["id"]]["verdict"], published[claim["id"]]["data"]
-    if claim["table"] == "runs.tsv":
-        rows = side.runs
-    else:
-        path = side.folder and os.path.join(side.folder, claim["table"])
-        if not path or not os.path.exists(path):
-            return claims.UNDECIDED, f"it gives no {claim['table']}"
-        rows = read_tsv(path)
+    rows = side.runs if claim["table"] == "runs.tsv" else side.rows(claim["table"])
+    if not rows:
+        return claims.UNDECIDED, f"it gives no {claim['table']}"
     row = claims.check(claim, {claim["table"]: rows})
     return row["verdict"], row["data"]
 
@@ -158,7 +201,7 @@ def conclusions_asked(sides):
     tables = {os.path.basename(path): read_tsv(path) for path in (RUNS, POINTS)}
     published = {claim["id"]: claims.check(claim, tables) for claim in statements}
     for claim in read_claims(CONCLUSIONS, sentences=statements):
-        row = {key: claim[key] for key in ("sentence", "source")}
+        row = {key: claim[key] for key in ("sentence", "source")} | {"split": SPLITS.get(claim.get("split"), "")}
         for i, side in enumerate(sides):
             row[f"verdict_{i}"], row[f"data_{i}"] = answer(claim, side, published)
         rows.append(row)
@@ -172,34 +215,79 @@ def arms_told(sides):
         row = {"arm": arm}
         for i, side in enumerate(sides):
             values = side.accuracies.get(arm)
-            facts = summarise(values) if values else {"mean": None, "sd_ddof1": None}
-            low, high = (values and t_interval(values, LEVEL)) or (0.0, 1.0)
-            row |= {f"n_{i}": values and len(values), f"mean_{i}": facts["mean"], f"sd_{i}": facts["sd_ddof1"]}
-            row |= {f"t_low_{i}": low, f"t_high_{i}": high}
-        rows.append(row)
+            spread = spread_of(side, arm) if values else {}
+            row |= {f"n_{i}": values and len(values), f"mean_{i}": spread.get("mean")}
+            row |= {f"sd_{i}": values and summarise(values)["sd_ddof1"]}
+            row |= {f"{bound}_{i}": spread.get(bound, "") for bound in ("t_low", "t_high")}
+        means = [row[f"mean_{i}"] for i in range(len(sides))]
+        rows.append(row | {"apart": derive("difference", *means) if len(means) == 2 and None not in means else ""})
     return rows
 
 
-def pairs_told(pairs):
-    """Return the rows of `pairs_of`, flat: arms a and b, for each side difference, p and conclusion; `same`."""
+def spread_of(side, arm):
+    """Return an arm's mean over seeds and, of several seeds, n_seeds and the bounds of Student's interval."""
+    values = [row["test_accuracy"] for row in side.of(arm)]
+    found = {"mean": derive("mean", *values)}
+    if len(values) > 1:
+        path, where = values[0].path, side.wanted | {name: side.of(arm)[0][name] for name in side.columns}
+        found["n_seeds"] = Derived(len(values), "count", path, *(f"{name}={text}" for name, text in where.items()))
+        found |= {bound: derive(bound, str(LEVEL), *values) for bound in ("t_low", "t_high")}
+    return found
+
+
+def strips(sides, looks):
+    """Return the chart's strips: of each arm that of both studies, one below the other."""
+    found = []
+    for arm, (place, label, colour) in looks.items():
+        for side in sides:
+            runs = side.of(arm)
+            if runs:
+                where = side.wanted | {name: runs[0][name] for name in side.columns}
+                spread = spread_of(side, arm) if len(runs) > 1 else None
+                found.append(Strip(f"{label}: {side.name}", place, colour, runs, where, spread))
+    return found
+
+
+def together(pair, sides):
+    """Return what both studies say of a pair, as (key of the template's words, CSS class, the study that shows it)."""
+    first, second = (told["conclusion"] for told in pair["told"])
+    shows = [side.name for side, said in zip(sides, (first, second), strict=True) if said in ("first", "second")]
+    if len(shows) == 1:
+        return "one", "partly", shows[0]
+    if not shows:
+        return "neither", "open", None
+    return ("both", "shown", None) if first == second else ("against", "against", None)
+
+
+def shown_pairs(pairs, sides):
+    """Return the pairs as the page has them: arms, `key`, `class` and `by` of `together`, and each study's `cells`."""
     rows = []
     for pair in pairs:
-        row = {"arm_a": pair["first"], "arm_b": pair["second"]}
-        for i, one in enumerate(pair["told"]):
-            row |= {f"{key}_{i}": value for key, value in one.items()}
-        rows.append(row | {"same": "yes" if pair["agree"] else "no"})
+        key, kind, by = together(pair, sides)
+        cells = []
+        for told in pair["told"]:
+            claim = told["pair"]["claim"]
+            word = WORDS.get(claim) or claimed(claim, told["difference"] < 0)
+            cells.append(told | {"class": shade(claim), "word": word})
+        arms = {"first": {"arm": pair["first"]}, "second": {"arm": pair["second"]}}
+        rows.append(arms | {"key": key, "class": kind, "by": by, "cells": cells})
     return rows
+
+
+def counted(rows, i):
+    """Return how many conclusions have each of `VERDICTS` in the i-th study."""
+    return [sum(row[f"verdict_{i}"] == verdict for row in rows) for verdict in VERDICTS]
 
 
 def settings_that_differ(sides):
     """Return what the runs of the two studies really had, where they differ; nothing without both records."""
     records = []
     for side in sides:
-        path = side.folder and os.path.join(side.folder, "protocol_diff.tsv")
-        if not path or not os.path.exists(path):
+        rows = side.rows("protocol_diff.tsv")
+        if not rows:
             return []
-        frame = read_frame(path).set_index("setting").drop(columns=["equal", "note"])
-        records.append(frame.apply(lambda row: " / ".join(row.unique()), axis=1).to_dict())
+        frameworks = [name for name in rows[0] if name not in ("setting", "equal", "note")]
+        records.append({row["setting"]: " / ".join(dict.fromkeys(row[name] for name in frameworks)) for row in rows})
     rows = [
         {"setting": name, "value_0": records[0].get(name), "value_1": records[1].get(name)}
         for name in dict.fromkeys([*records[0], *records[1]])
@@ -217,29 +305,57 @@ def main(first, second, path):
     Raises:
         StudyError: a study without runs, or two studies without a common arm.
     """
-    sides = [Side(first), Side(second)]
+    root = os.path.dirname(os.path.abspath(path))
+    sides = [Side(first, root), Side(second, root)]
     if not set(sides[0].accuracies) & set(sides[1].accuracies):
         raise StudyError(f"{first} and {second} have no arm in common: there is nothing to compare")
     if sides[0].name == sides[1].name:
         for side in sides:
             side.name = f"{side.name} ({side.table})"
-    pairs, settings = pairs_of(sides), settings_that_differ(sides)
-    study = Study({}, os.path.dirname(os.path.abspath(path)), {})
-    drawings = [
-        (side.name, study.drawing(figure))
-        for side in sides
-        if side.folder and os.path.exists(figure := os.path.join(side.folder, "figures", "arms.svg"))
-    ]
-    looks = looks_of(list(dict.fromkeys(arm for side in sides for arm in side.accuracies)))
-    page = Page(TEMPLATES, any(side.synthetic for side in sides), {arm: colour for arm, (colour, *_) in looks.items()})
-    told = {"sides": sides, "alpha": ALPHA, "level": LEVEL}
-    same = sum(pair["agree"] for pair in pairs)
-    page.section("conclusions", told | {"pairs": Table(pairs_told(pairs)), "n_same": same})
-    page.section("reports", told | {"conclusions": Table(conclusions_asked(sides))})
-    page.section("arms", told | {"arms": Table(arms_told(sides)), "drawings": drawings})
+    looks = coloured(arms_told(sides), None)
+    names = " and ".join(side.name for side in sides if side.synthetic)
+    page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks)
+    pairs, asked = shown_pairs(pairs_of(sides), sides), conclusions_asked(sides)
+    told = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
+    page.section(
+        "compared",
+        told
+        | {
+            "pairs": pairs,
+            "keys": [pair["key"] for pair in pairs],
+            "counts": [(side.name, counted(asked, i)) for i, side in enumerate(sides)],
+            "n_asked": len(asked),
+            "arms": arms_told(sides),
+            "chart_of_arms": strip_chart(strips(sides, looks), "Test accuracy of every seed, by arm and study"),
+            "tables": [(link, link) for link in dict.fromkeys(side.study.link(side.table) for side in sides)],
+        },
+    )
+    page.section("reports", told | {"conclusions": Table(asked)})
+    page.section("arms", told | {"arms": Table(arms_told(sides))})
+    settings = settings_that_differ(sides)
     if settings:
         page.section("settings", told | {"settings": Table(settings)})
-    write_text(path, page.render(" against ".join(side.name for side in sides)))
+    html = page.render(" against ".join(side.name for side in sides), "{}: two studies compared")
+    check_numbers(html, sides, root)
+    write_text(path, html)
+
+
+def check_numbers(html, sides, root):
+    """Compute the page's charts and recorded numbers again from the studies' files, as `check_report` does.
+
+    Raises:
+        StudyError: one is not what its file says.
+    """
+    reader, names = (
+        Reader(html),
+        ("runs.tsv", "statistics/pairs.tsv", "protocol_diff.tsv", "learned.tsv", "history.tsv"),
+    )
+    paths = [side.table for side in sides]
+    paths += [os.path.join(side.folder, name) for side in sides if side.folder for name in names[1:]]
+    sources = Sources(paths, root, {}, "")
+    wrong = [*pictures.faults(reader.pictures, sources), *number_faults(reader.numbers, sources)]
+    if wrong:
+        raise StudyError(f"the comparison's numbers are not those of its files: {'; '.join(wrong[:5])}")
 
 
 if __name__ == "__main__":

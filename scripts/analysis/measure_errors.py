@@ -201,12 +201,12 @@ def main(
             {"n_right": n, "n_runs": len(keys), "n_reviews": int((n_right == n).sum())} for n in range(len(keys) + 1)
         ),
     }
-    files = (confusion, calibration, by_length, agreement, runs, counts)
-    for path, (name, table) in zip(files, made.items(), strict=True):
-        write_table(path, f"errors/{name}.tsv", frame_rows(table))
+    files = dict(zip(made, (confusion, calibration, by_length, agreement, runs, counts), strict=True))
+    for name, table in made.items():
+        write_table(files[name], f"errors/{name}.tsv", frame_rows(table))
     found = hardest(keys, labels, right, frames, words, texts if show_texts else None)
     write_lines(hard, [json.dumps(row, ensure_ascii=False) for row in found])
-    error_figures.draw(made, read_json(manifest), colours, svgs, pngs)
+    error_figures.draw(made, read_json(manifest), colours, svgs, pngs, files)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw an arm's accuracy by epoch and update, on validation and on test: every seed, their mean, the chosen epochs."""
+"""Draw each arm's accuracy by epoch and update, on validation and on test: every seed, their mean, chosen epochs."""
 
 from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
 from analysis.lib.looks import looks_of
@@ -41,34 +41,37 @@ def draw(points, limits, majority, colour):
     return figure
 
 
-def main(runs, history, manifest, svg, png, data, arm, colours):
-    """Write an arm's figure as SVG and PNG, and its points as a table.
+def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
+    """Write every arm's figure as SVG and PNG, and its points as a table.
+
+    One job for all arms: starting Python and its plotting libraries takes longer than a drawing.
 
     Args:
         runs: runs.tsv, for the chosen epochs.
         history: history.tsv; every arm's values set the axis, so that figures can be laid side by side.
         manifest: data/manifest.json, for the majority class.
-        svg: figure to write.
-        png: figure to write.
-        data: table of the drawn points to write.
-        arm: name of the arm.
+        svgs, pngs: figures to write, one an arm.
+        tables: tables of the drawn points to write, one an arm.
+        arms: names of the arms.
         colours: configured colours by arm, or None.
 
     Raises:
-        StudyError: the arm has no accuracy in the history.
+        StudyError: an arm has no accuracy in the history.
     """
     manifest = read_json(manifest)
     runs = read_frame(runs)
     everything = accuracy_points(read_frame(history), runs)
-    points = everything[everything["arm"] == arm]
-    if points.empty:
-        raise StudyError(f"history.tsv holds no accuracy by epoch for arm {arm}")
     majority = majority_shares(manifest, set(everything["split"]))
     limits = padded_limits([*100 * everything["accuracy"], *(100 * share for share in majority.values())], 5)
-    figure = draw(points, limits, majority, looks_of(list(runs["arm"].unique()), colours)[arm][0])
-    mark_synthetic(figure.axes[0], manifest)
-    save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}")
-    write_table(data, TABLE, frame_rows(points))
+    looks = looks_of(list(runs["arm"].unique()), colours)
+    for arm, svg, png, table in zip(arms, svgs, pngs, tables, strict=True):
+        points = everything[everything["arm"] == arm]
+        if points.empty:
+            raise StudyError(f"history.tsv holds no accuracy by epoch for arm {arm}")
+        figure = draw(points, limits, majority, looks[arm][0])
+        mark_synthetic(figure.axes[0], manifest)
+        write_table(table, TABLE, frame_rows(points))
+        save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}", table)
 
 
 if __name__ == "__main__":

@@ -118,12 +118,12 @@ def main(runs, manifest, svg, png, data, colours):
     Raises:
         StudyError: no runs.
     """
-    runs, manifest = read_frame(runs), read_json(manifest)
-    rows = intervals(runs, majority_shares(manifest, ["test"])["test"])
-    figure = draw(runs, rows, colours)
+    frame, manifest = read_frame(runs), read_json(manifest)
+    rows = intervals(frame, majority_shares(manifest, ["test"])["test"])
+    figure = draw(frame, rows, colours)
     mark_synthetic(figure.axes[0], manifest)
-    save(figure, svg, png, "Test accuracy of every arm")
     write_table(data, "figures/arms.tsv", frame_rows(rows))
+    save(figure, svg, png, "Test accuracy of every arm", data, runs)
 
 
 if __name__ == "__main__":

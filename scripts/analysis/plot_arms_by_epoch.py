@@ -58,38 +58,42 @@ def draw(points, majority, measure, colours):
     return figure
 
 
-def main(runs, history, manifest, svg, png, data, measure, colours):
-    """Write the figure as SVG and PNG, and the means and spreads that it draws as a table.
+def main(runs, history, manifest, svgs, pngs, tables, measures, colours):
+    """Write a figure of each measure as SVG and PNG, and the means and spreads that it draws as a table.
 
     Args:
         runs: runs.tsv, for the chosen epochs.
         history: history.tsv.
         manifest: data/manifest.json, for the majority class.
-        svg: figure to write.
-        png: figure to write.
-        data: table to write: the columns of `ARM`, split, epoch, update, n_seeds, mean, sd_ddof1, sd_ddof0, min, max.
-        measure: "accuracy" or "highest_so_far".
+        svgs, pngs: figures to write, one a measure.
+        tables: tables to write, one a measure: the columns of `ARM`, split, epoch, update, n_seeds, mean, sd_ddof1,
+            sd_ddof0, min, max.
+        measures: keys of `MEASURES`.
         colours: configured colours by arm, or None.
 
     Raises:
         StudyError: the history holds no accuracy.
     """
-    points, manifest = accuracy_points(read_frame(history), read_frame(runs)), read_json(manifest)
-    if points.empty:
+    measured, manifest = accuracy_points(read_frame(history), read_frame(runs)), read_json(manifest)
+    if measured.empty:
         raise StudyError("history.tsv holds no accuracy by epoch: train the runs again")
-    if measure == "highest_so_far":
-        points = highest_so_far(points)
-    figure = draw(points, majority_shares(manifest, set(points["split"])), measure, colours)
-    mark_synthetic(figure.axes[0], manifest)
-    save(figure, svg, png, f"All arms over training: {MEASURES[measure]}")
+    for measure, svg, png, table in zip(measures, svgs, pngs, tables, strict=True):
+        points = highest_so_far(measured) if measure == "highest_so_far" else measured
+        figure = draw(points, majority_shares(manifest, set(points["split"])), measure, colours)
+        mark_synthetic(figure.axes[0], manifest)
+        write_table(table, "figures/arms_by_epoch/{measure}.tsv", frame_rows(means(points)))
+        save(figure, svg, png, f"All arms over training: {MEASURES[measure]}", table, history, runs)
+
+
+def means(points):
+    """Return mean and spread by arm, split and epoch, in the order of arms, splits and epochs."""
     table = summary(points, "accuracy", [*ARM, "split"])
     order = {name: list(dict.fromkeys(points[name])) for name in ARM} | {"split": list(SPLITS)}
-    table = table.sort_values(
+    return table.sort_values(
         [*ARM, "split", "epoch"],
         key=lambda column: pandas.Categorical(column, order[column.name]) if column.name in order else column,
         kind="stable",
     )
-    write_table(data, "figures/arms_by_epoch/{measure}.tsv", frame_rows(table))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def main(derivation, svg, png):
         svg: figure to write.
         png: figure to write.
     """
-    save(draw(read_tsv(derivation)), svg, png, "Where the parameters lie")
+    save(draw(read_tsv(derivation)), svg, png, "Where the parameters lie", derivation)
 
 
 if __name__ == "__main__":

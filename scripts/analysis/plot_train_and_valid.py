@@ -1,4 +1,4 @@
-"""Draw an arm's loss and accuracy by epoch, of training beside validation: every seed, mean and SD."""
+"""Draw each arm's loss and accuracy by epoch, of training beside validation: every seed, mean and SD."""
 
 from analysis.lib.curves import draw_curve, finish_axes, legend_handles, metric_points
 from analysis.lib.looks import looks_of
@@ -53,34 +53,37 @@ def draw(points, limits, colour):
     return figure
 
 
-def main(runs, history, manifest, svg, png, data, arm, colours):
-    """Write an arm's figure as SVG and PNG, and its points as a table.
+def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
+    """Write every arm's figure as SVG and PNG, and its points as a table.
+
+    One job for all arms: starting Python and its plotting libraries takes longer than a drawing.
 
     Args:
         runs: runs.tsv, for the chosen epochs.
         history: history.tsv; every arm's values set the axes, so that figures can be laid side by side.
         manifest: data/manifest.json.
-        svg: figure to write.
-        png: figure to write.
-        data: table of the drawn points to write: the columns of `RUN`, epoch, update, split, metric, value, chosen.
-        arm: name of the arm.
+        svgs, pngs: figures to write, one an arm.
+        tables: tables of the drawn points to write, one an arm: the columns of `RUN`, epoch, update, split, metric,
+            value, chosen.
+        arms: names of the arms.
         colours: configured colours by arm, or None.
 
     Raises:
-        StudyError: the arm lacks one of the four curves.
+        StudyError: an arm lacks one of the four curves.
     """
-    runs = read_frame(runs)
+    runs, manifest = read_frame(runs), read_json(manifest)
     everything = metric_points(read_frame(history), runs, METRICS, SPLITS)
-    points = everything[everything["arm"] == arm]
-    if points.groupby(["metric", "split"]).ngroups < len(METRICS) * len(SPLITS):
-        raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
     percent = everything["value"].where(everything["metric"] != "accuracy", 100 * everything["value"])
     limits = {metric: padded(percent[everything["metric"] == metric]) for metric in METRICS}
-    colour = looks_of(list(runs["arm"].unique()), colours)[arm][0]
-    figure = draw(points.assign(value=percent[points.index]), limits, colour)
-    mark_synthetic(figure.axes[0], read_json(manifest))
-    save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}")
-    write_table(data, "figures/train_and_valid/{arm}.tsv", frame_rows(points))
+    looks = looks_of(list(runs["arm"].unique()), colours)
+    for arm, svg, png, table in zip(arms, svgs, pngs, tables, strict=True):
+        points = everything[everything["arm"] == arm]
+        if points.groupby(["metric", "split"]).ngroups < len(METRICS) * len(SPLITS):
+            raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
+        figure = draw(points.assign(value=percent[points.index]), limits, looks[arm][0])
+        mark_synthetic(figure.axes[0], manifest)
+        write_table(table, "figures/train_and_valid/{arm}.tsv", frame_rows(points))
+        save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}", table)
 
 
 if __name__ == "__main__":

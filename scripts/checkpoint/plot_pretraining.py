@@ -63,7 +63,7 @@ def main(history, manifest, svg, png):
     """
     figure = draw(read_frame(history))
     mark_synthetic(figure.axes[0], read_json(manifest))
-    save(figure, svg, png, "Loss of pretraining by update")
+    save(figure, svg, png, "Loss of pretraining by update", history)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,9 @@ def main(ledger, svg, png):
     Raises:
         StudyError: the ledger names no adapted matrix.
     """
-    save(draw(sizes(ledger)), svg, png, "LoRA: a frozen matrix and the two small ones that are trained beside it")
+    save(
+        draw(sizes(ledger)), svg, png, "LoRA: a frozen matrix and the two small ones that are trained beside it", ledger
+    )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ PANELS = (
 
 
 def draw(frame):
-    """Return the figure: the loss that training minimises beside the loss on the answers alone, on one scale.
+    """Return the figure: the loss that training minimises above the loss on the answers alone, on one scale.
 
     Args:
         frame: from `curves`.
@@ -47,7 +47,7 @@ def draw(frame):
     from matplotlib import pyplot
 
     set_style()
-    figure, panels = pyplot.subplots(1, 2, figsize=(9.2, 3.8), layout="constrained", sharex=True, sharey=True)
+    figure, panels = pyplot.subplots(2, figsize=(5.4, 6.6), layout="constrained", sharex=True, sharey=True)
     n_seeds = frame["seed"].nunique()
     for axes, (column, title, unit) in zip(panels, PANELS, strict=True):
         draw_panel(axes, frame, column)
@@ -100,7 +100,7 @@ def main(loss, manifest, svg, png):
     """
     figure = draw(curves(loss))
     mark_synthetic(figure.axes[1], read_json(manifest))
-    save(figure, svg, png, "Losses of the LoRA runs by update: the one that is optimised, and that on answers")
+    save(figure, svg, png, "Losses of the LoRA runs by update: the one that is optimised, and that on answers", loss)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def main(table, manifest, svg, png):
     frame = read_frame(table).astype(float)
     figure = draw(frame.astype({"rank": int}))
     mark_synthetic(figure.axes[1], read_json(manifest))
-    save(figure, svg, png, "Loss, trainable share, time and memory by LoRA rank")
+    save(figure, svg, png, "Loss, trainable share, time and memory by LoRA rank", table)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Compute every number of the report again from the file that its record names, and list them all."""
 
+import base64
 import os
 import re
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import reading, study_path
+from common.files import reading, sha256, study_path
 from report.lib import pictures
+from report.lib.links import DATA_ADDRESS
 from report.lib.reading import Reader
 from report.lib.recompute import Sources, Unsound, check, sources_of
 from study.tables import write_table
@@ -23,21 +25,50 @@ def faults(page, sources):
     """
     found = [f"{text!r} ({where}) has a number without a record" for where, text in page.bare]
     found += pictures.faults(page.pictures, sources)
+    found += drawing_faults(page.drawings, sources)
     if page.titles.get("title", "").replace(" (synthetic data)", "") != page.titles.get("h1"):
         found.append(f"the title {page.titles.get('title')!r} is not the heading {page.titles.get('h1')!r}")
+    return found + list(number_faults(page.numbers, sources))
+
+
+def drawing_faults(drawings, sources):
+    """Yield what is wrong with the drawings of a page, in words: each is its file, drawn from the tables as they are.
+
+    Args:
+        drawings: of `Reader`.
+        sources: `Sources`.
+    """
+    digests = {sha256(path) for path in sources.paths.values()}
+    for where, found in drawings:
+        name, image = found.get("data-drawing", ""), found.get("src", "")
+        if name not in sources.paths:
+            yield f"the drawing {name!r} ({where}) is not among the inputs of the check"
+            continue
+        with open(sources.paths[name], "rb") as handle:
+            drawn = handle.read()
+        if image != DATA_ADDRESS + base64.b64encode(drawn).decode("ascii"):
+            yield f"the drawing {name} ({where}) is not the file of that name"
+        tables = re.search(rb"<dc:description>([^<]*)</dc:description>", drawn)
+        tables = tables[1].decode("utf-8").split() if tables else []
+        if not tables:
+            yield f"the drawing {name} ({where}) does not say which tables it shows"
+        for table in tables:
+            if table.partition("=")[2] not in digests:
+                yield f"the drawing {name} ({where}) shows another {table.partition('=')[0]} than the page"
+
+
+def number_faults(numbers, sources):
+    """Yield what is wrong with the recorded numbers of a page, in words."""
     before = None
-    for one in page.numbers:
+    for one in numbers:
         try:
             check(one.text, one.record, sources)
         except Unsound as error:
-            found.append(f"{one.text[:60]!r} ({one.where}) is not what its record {one.record[:120]} says: {error}")
+            yield f"{one.text[:60]!r} ({one.where}) is not what its record {one.record[:120]} says: {error}"
         if one.count is not None:
             if before is not None and one.count != str(before + 1):
-                found.append(
-                    f"{one.text[:60]!r} ({one.where}) is record {one.count} of the page, in place {before + 1}"
-                )
+                yield f"{one.text[:60]!r} ({one.where}) is record {one.count} of the page, in place {before + 1}"
             before = int(one.count) if one.count.isdecimal() else -1
-    return found
 
 
 def listed(one):
@@ -81,7 +112,8 @@ def main(report, numbers, settings, commit="", **inputs):
     ]
     write_table(numbers, "report_numbers.tsv", rows)
     marks = sum(len(group["marks"]) for group in page.pictures.groups)
-    print(f"{len(page.numbers)} numbers and {marks} marks of the page agree with their sources")
+    agree = f"{len(page.numbers)} numbers, {marks} marks of charts and {len(page.drawings)} drawings"
+    print(f"{agree} of the page agree with their sources")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def _make_study(n_seeds, n_arms, synthetic):
     curves = []
     for arm in arms_of(read_tsv(tables[0])):
         made = [folder / "figures" / "accuracy_by_epoch" / f"{arm.arm}.{e}" for e in ("svg", "png", "tsv")]
-        plot_accuracy_by_epoch.main(*tables, manifest, *made, arm.arm, None)
+        plot_accuracy_by_epoch.main(*tables, manifest, *([path] for path in made), [arm.arm], None)
         curves.append(made)
     return first, (
         training(folder, tables, manifest)
@@ -90,11 +90,11 @@ def training(folder, tables, manifest):
     all_curves, training_curves = [], []
     for measure in plot_arms_by_epoch.MEASURES:
         all_curves.append([str(folder / "figures" / "arms_by_epoch" / f"{measure}.{e}") for e in ("svg", "png", "tsv")])
-        plot_arms_by_epoch.main(*tables, manifest, *all_curves[-1], measure, None)
+        plot_arms_by_epoch.main(*tables, manifest, *([path] for path in all_curves[-1]), [measure], None)
     for arm in arms_of(read_tsv(tables[0])):
         place = folder / "figures" / "train_and_valid" / arm.arm
         training_curves.append([f"{place}.{ending}" for ending in ("svg", "png", "tsv")])
-        plot_train_and_valid.main(*tables, manifest, *training_curves[-1], arm.arm, None)
+        plot_train_and_valid.main(*tables, manifest, *([path] for path in training_curves[-1]), [arm.arm], None)
     gaps = [str(folder / "overfitting" / f"{name}.tsv") for name in ("runs", "arms")]
     measure_overfitting.main(*tables, *gaps)
     return {

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import random
+from pathlib import Path
 
 from analysis import (
     aggregate_runs,
@@ -17,17 +18,22 @@ from analysis import (
 )
 from analysis.lib.curves import accuracy_points
 from common.figures import majority_shares
-from common.files import read_json, write_json, write_lines, write_text, write_tsv
+from common.files import read_json, sha256, write_json, write_lines, write_text, write_tsv
 from common.frames import read_frame
 from finetuning import select_checkpoint
 from report import build_report, check_report
 from support.frames import write_frame
 from support.report_study import TEMPLATES
 
-SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"><dc:description>{}={}</dc:description></svg>'
 # Fewer draws: what they are worth is tested elsewhere.
 OPTIONS = compute_statistics.OPTIONS | {"resamples": 99, "bootstrap": 99}
 COMMIT = "0123abc"
+
+
+def draw(svg, table):
+    """Write a drawing of nothing that says which table it shows, as `common.figures.save` does."""
+    write_text(svg, SVG.format(Path(table).name, sha256(table)))
 
 
 def write_runs(folder, labels, arms, n_valid=20, epochs=2, updates=225):
@@ -125,12 +131,12 @@ def write_tables(folder, labels, arms, n_valid=20, epochs=2):
     accuracy = [out(f"test_accuracy.{ending}") for ending in ("tsv", "md", "tex")]
     tabulate_test_accuracy.main(runs, *accuracy)
     write_frame(out("figures/arms.tsv"), plot_arms.intervals(read_frame(runs), majority_of(manifest)))
-    write_text(out("figures/arms.svg"), SVG)
+    draw(out("figures/arms.svg"), out("figures/arms.tsv"))
     points, curves = accuracy_points(read_frame(history), read_frame(runs)), []
     for framework, init in arms:
         name = out(f"figures/accuracy_by_epoch/{framework}-{init}")
         write_frame(f"{name}.tsv", points[points["arm"] == f"{framework}-{init}"])
-        write_text(f"{name}.svg", SVG)
+        draw(f"{name}.svg", f"{name}.tsv")
         curves.append(name)
     tables = [out(f"statistics/{name}.tsv") for name in ("arms", "pairs", "mcnemar")]
     compute_statistics.main(
@@ -255,7 +261,7 @@ def make_rest(folder, generator):
     (folder / "qa" / "data").mkdir(parents=True)
     write_lines(folder / "qa" / "generations.jsonl", [json.dumps(row) for row in answers])
     write_json(folder / "qa" / "data" / "manifest.json", {"source": "file", "splits": {"train": {"n": 63}, "x": {}}})
-    write_text(folder / "figures" / "plain.svg", SVG)
+    draw(folder / "figures" / "plain.svg", folder / "qa" / "data" / "manifest.json")
     measures = ("heldout_loss_before", "heldout_loss_after", "n_stopped_after")
     return {
         "baselines": table("baselines.tsv", *(

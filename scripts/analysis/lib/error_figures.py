@@ -9,11 +9,18 @@ from data.lib.reviews import noun_of
 
 # Names of classes where the data give none.
 POLARITY = {"0": "negative", "1": "positive"}
+# The tables that each figure shows.
+DRAWN = {
+    "confusion": ("confusion",),
+    "agreement": ("agreement", "counts"),
+    "calibration": ("calibration",),
+    "by_length": ("by_length",),
+}
 # Beyond so many classes a heat map's cells have no room for numbers; beyond so many, its axes none for names.
 NUMBERED, NAMED = 8, 40
 
 
-def draw(tables, manifest, colours, svgs, pngs):
+def draw(tables, manifest, colours, svgs, pngs, files):
     """Write the four figures.
 
     Args:
@@ -21,10 +28,15 @@ def draw(tables, manifest, colours, svgs, pngs):
         manifest: content of data/manifest.json.
         colours: configured colours by arm, or None.
         svgs, pngs: paths to write, in the order of `figures`.
+        files: {name: path} of the tables as written.
     """
-    for (_, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
-        mark_synthetic(figure.axes[0], manifest)
-        save(figure, svg, png, title)
+    for (name, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
+        # A panel's own name fills the width of a confusion.
+        if name != "confusion":
+            mark_synthetic(figure.axes[0], manifest)
+        elif manifest["synthetic"]:
+            figure.suptitle("synthetic data", x=1, ha="right", fontsize=9, color=FAINT)
+        save(figure, svg, png, title, *(files[table] for table in DRAWN[name]))
 
 
 def figures(tables, manifest, colours):
@@ -70,7 +82,8 @@ def panels(n, width=3.4, height=2.9, columns=3, **options):
 def confusions(table, looks, names, noun):
     """Return the mean share of each class that gets each answer, over seeds, a panel for each arm."""
     many, room = len(names) > 2, 0.3 * max(0, (len(names) if len(names) <= NAMED else 2 * NUMBERED) - 4)
-    figure, axes = panels(len(looks), width=3.4 + room, height=2.9 + room)
+    # Two in a row, so that a phone shows their numbers.
+    figure, axes = panels(len(looks), width=(3.4 if many else 2.6) + room, height=2.7 + room, columns=2)
     for panel, (arm, (label, _)) in zip(axes, looks.items(), strict=True):
         # A cell without a row has no reviews.
         rows = own(table, arm)
@@ -103,7 +116,7 @@ def agreements(table, counts, noun):
 
     runs = list(dict.fromkeys(table[["arm_a", "seed_a"]].itertuples(index=False, name=None)))
     shares = table["share"].to_numpy(dtype=float).reshape(len(runs), len(runs))
-    figure, (first, second) = pyplot.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
+    figure, (first, second) = pyplot.subplots(2, figsize=(5.4, 8.2), layout="constrained")
     first.bar(counts["n_right"], counts["n_reviews"], color="#0072B2", width=0.85)
     one, many = noun["one"], noun["many"]
     first.set(xlabel=f"runs that get the {one} right (of {len(runs)})", ylabel=many, title=f"Runs per {one}")

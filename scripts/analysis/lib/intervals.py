@@ -2,7 +2,7 @@
 
 import statistics
 
-from scipy import stats
+from scipy.special import stdtrit
 
 
 def t_interval(values, level=0.95):
@@ -21,5 +21,5 @@ def t_interval(values, level=0.95):
     if len(values) < 2:
         return None
     mean = statistics.mean(values)
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * statistics.stdev(values) / len(values) ** 0.5
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * statistics.stdev(values) / len(values) ** 0.5
     return max(0.0, mean - half), min(1.0, mean + half)

@@ -5,9 +5,12 @@ A group of marks says where its numbers lie, in attributes that `pictures.py` re
     data-file   file of the group's marks; data-where: `COLUMN=TEXT;...`, the rows that it must have a mark for
     data-at     `ATTRIBUTE=COLUMN ...`: which attribute of a mark is which number
     data-x      `VALUE PLACE VALUE PLACE`: two numbers and where they lie; data-y likewise
-    data-says   the title of every mark, with `{COLUMN|FORMAT,OPTION}` for a number
+    data-says   the title of every mark, with `{COLUMN|FORMAT,OPTION}` for a number, `{COLUMN/sum|FORMAT}` for its share
+                of the group's sum; a text of class `says` after a mark has the same words
 
-A mark has `data-row`, the line of the file. The page's own colours and words are CSS; no library draws here.
+A mark has `data-row`, the line of the file. Where numbers are computed and lie in no file, the group has no
+`data-file`, and a mark has `data-values`, `COLUMN=RECORD ...` with the grammar of `records.py`. The page's own colours
+and words are CSS; no library draws here.
 """
 
 import math
@@ -16,7 +19,7 @@ import re
 from markupsafe import Markup, escape
 
 from report.lib.formats import FILTERS
-from report.lib.records import quoted
+from report.lib.records import Value, quoted
 
 # Of a whole chart, in units of its view box: a phone shows 350 pixels of page.
 WIDTH = 420
@@ -76,49 +79,69 @@ def joined(parts):
     return Markup("").join(parts)
 
 
-def says(words, row):
-    """Return a mark's title: `{COLUMN|FORMAT,OPTION}` replaced by what the page prints of the row."""
+def says(words, row, rows):
+    """Return a mark's title: `{COLUMN|FORMAT,OPTION}` replaced by what the page prints of the row.
+
+    Args:
+        words: of the title.
+        row: of the mark.
+        rows: of its group, for `{COLUMN/sum|FORMAT}`.
+    """
 
     def fill(found):
-        name, *options = (found[2] or "text").split(",")
+        name, *options = (found[3] or "text").split(",")
         value = row[found[1]]
+        if found[2]:
+            value = float(value) / math.fsum(float(other[found[1]]) for other in rows)
         return str(value) if name == "text" else str(FILTERS[name](str(value), *map(int, options)))
 
-    return re.sub(r"{(\w+)(?:\|([\w,]+))?}", fill, words)
+    return re.sub(r"{(\w+)(/sum)?(?:\|([\w,]+))?}", fill, words)
 
 
-def group(marks, rows, words, at, x=None, y=None, where=None, before="", **attributes):
+def group(marks, rows, words, at, x=None, y=None, where=None, before="", written=None, **attributes):
     """Return a group of marks with what `check_report` needs to measure them.
 
     Args:
         marks: function of a row that returns (element, attributes, link or None).
-        rows: rows of `Value`s of one file.
+        rows: rows of `Value`s of one file, or of computed numbers (`Derived`).
         words: as in `says`, without braces of its own.
         at: {attribute of a mark: column}.
         x, y: `Scale`s.
         where: {column: text} that selects these rows in the file; None: they are all of its rows.
         before: an element of the group below its marks, such as the line through them.
+        written: function of a row that returns the attributes of a text beside its mark, which says what the mark's
+            title says; None: there is none.
         attributes: further ones of the group.
     """
     if not rows:
         return Markup("")
-    some = next(iter(rows))[next(iter(at.values()))]
-    made = []
+    first = next(iter(at.values()))
+    some, made = rows[0][first], []
+    in_file = isinstance(some, Value)
     for row in rows:
         element, own, link = marks(row)
-        mark = tag(element, tag("title", says(words, row)), **own, data_row=row[next(iter(at.values()))].row)
-        made.append(tag("a", mark, href=link, aria_label=says(words, row)) if link else mark)
+        source = {"data_row": row[first].row} if in_file else {"data_values": recorded(row)}
+        said = says(words, row, rows)
+        mark = tag(element, tag("title", said), **own, **source)
+        made.append(tag("a", mark, href=link, aria_label=said) if link else mark)
+        if written:
+            made.append(tag("text", said, class_="says", **written(row)))
     return tag(
         "g",
         joined([before, *made]),
-        data_file=quoted(some.path),
-        data_where=";".join(f"{column}={quoted(text)}" for column, text in (where or {}).items()),
+        data_file=quoted(some.path) if in_file else None,
+        data_where=";".join(f"{column}={quoted(text)}" for column, text in (where or {}).items()) if in_file else None,
         data_at=" ".join(f"{attribute}={column}" for attribute, column in at.items()),
         data_x=x and x.record,
         data_y=y and y.record,
         data_says=words,
         **attributes,
     )
+
+
+def recorded(row):
+    """Return the records of a row of computed numbers."""
+    return " ".join(f"{column}={number.record}" for column, number in row.items())
 
 
 def spread(places, apart=2 * DOT + 0.4):

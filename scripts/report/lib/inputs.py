@@ -11,6 +11,7 @@ from common.errors import StudyError
 from common.files import read_json, read_lines
 from common.frames import read_frame
 from data.lib.reviews import noun_of
+from report.lib.links import DATA_ADDRESS
 from report.lib.records import Derived, Value
 
 
@@ -134,9 +135,7 @@ class Study:
         with open(path, "rb") as handle:
             encoded = base64.b64encode(handle.read()).decode("ascii")
         png = os.path.splitext(path)[0] + ".png"
-        return Drawing(
-            f"data:image/svg+xml;base64,{encoded}", self.link(path), self.link(png) if os.path.exists(png) else None
-        )
+        return Drawing(DATA_ADDRESS + encoded, self.link(path), self.link(png) if os.path.exists(png) else None)
 
     @property
     def name(self):

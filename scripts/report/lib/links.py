@@ -2,6 +2,9 @@
 
 import re
 
+# What the address of a drawing inside the page begins with; its content follows in base64.
+DATA_ADDRESS = "data:image/svg+xml;base64,"
+
 
 def unlink_files(html):
     """Return the page with links to its own parts only; the files' names stay in the text."""

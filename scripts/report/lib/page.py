@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from common.errors import StudyError
-from report.lib.formats import FILTERS, FORMATS, cell, line
+from report.lib.formats import FILTERS, FORMATS, cell, joined, line
 from report.lib.glossary import definition, glossary_of
 from report.lib.inputs import Table
 from report.lib.records import in_attribute
@@ -37,7 +37,8 @@ class Page:
 
         Args:
             templates: paths of jinja2 templates, page.html.j2 among them, found by their file's name.
-            synthetic: whether the data are; then every table and figure says so.
+            synthetic: whether the data are, or the names of the studies whose data are; then every table and figure
+                says so.
             colours: {arm: its colour, `#RRGGBB`}, or None.
             links: {input: link}, for links beside a table's own source.
             arms: `arms.coloured`: the arms that the page lets its reader switch off.
@@ -64,6 +65,7 @@ class Page:
             "number": self.number,
             "record": self.record,
             "in_attribute": in_attribute,
+            "joined": joined,
             "noun": noun,
             "definition": functools.partial(definition, glossary=glossary_of(noun)),
             "row_attributes": self.row_attributes,
@@ -88,10 +90,11 @@ class Page:
             found[-1]["sections"].append(section)
         return found
 
-    def render(self, study):
-        """Return the page's HTML; `study` is the name that its heading has."""
+    def render(self, study, heading="Study {}: report"):
+        """Return the page's HTML; `study` is the name that stands in its heading."""
         template = self._environment.get_template("page.html.j2")
-        html = template.render(study=study, sections=self.sections, chapters=self.chapters())
+        heading = joined(heading, study)
+        html = template.render(heading=heading, sections=self.sections, chapters=self.chapters())
         # A cell with nothing but a number is the number's element itself: most are, and the page is smaller.
         html, count = FULL_CELL.sub(r"<td\1 \2>\3</td>", html), itertools.count(1)
         # Counted, so that two numbers that change places with their records are noticed.

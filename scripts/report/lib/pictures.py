@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from urllib.parse import unquote
 
-from report.lib.recompute import FORMS, Unsound, number
+from report.lib.recompute import FORMS, Unsound, evaluate, number, parse
 
 # Which axis an attribute of a mark lies along, and whether it is a length from the axis's 0.
 AXES = {"cx": "x", "x1": "x", "x2": "x", "cy": "y", "y1": "y", "y2": "y", "width": "x", "height": "y"}
@@ -34,13 +34,13 @@ class Pictures:
     def start(self, tag, found, where):
         """Enter an element of a chart."""
         self._stack.append((tag, found))
-        if "data-file" in found:
+        if "data-says" in found:
             self._group = found | {"where": where, "marks": [], "path": None, "depth": len(self._stack)}
             self.groups.append(self._group)
         elif "data-ticks" in found:
             self._ticks = found | {"where": where, "texts": [], "depth": len(self._stack)}
             self.ticks.append(self._ticks)
-        elif "data-row" in found and self._group is not None:
+        elif ("data-row" in found or "data-values" in found) and self._group is not None:
             self._group["marks"].append(found | {"title": "", "label": self._label})
             self._label = None
         elif "data-through" in found and self._group is not None:
@@ -78,6 +78,8 @@ class Pictures:
         self._text = None
         if tag == "title" and self._group is not None and self._group["marks"]:
             self._group["marks"][-1]["title"] += text
+        elif found.get("class") == "says" and self._group is not None and self._group["marks"]:
+            self._group["marks"][-1]["written"] = text
         elif self._ticks is not None:
             self._ticks["texts"].append((found, text))
         # An arm's name is no number, whatever it is called.
@@ -98,7 +100,8 @@ def faults(pictures, sources):
         try:
             _check_group(group, sources)
         except (Unsound, KeyError, ValueError) as error:
-            yield f"the chart of {unquote(group['data-file'])} ({group['where']}) is not what the file says: {error}"
+            name = unquote(group.get("data-file") or "computed numbers")
+            yield f"the chart of {name} ({group['where']}) is not what the file says: {error}"
     for ticks in pictures.ticks:
         try:
             _check_ticks(ticks)
@@ -123,10 +126,19 @@ def _check_ticks(ticks):
         _near(found[axis], place(number(text) / number(ticks["data-unit"])), f"tick {text}")
 
 
-def _check_group(group, sources):
+def _rows(group, at, sources):
+    """Return the row of each mark of a group: of its file, or computed again from the mark's records.
+
+    Raises:
+        Unsound: the file has rows that should have a mark and have none, or the reverse; a group of computed numbers
+            is empty.
+    """
+    if "data-file" not in group:
+        if not group["marks"]:
+            raise Unsound("it has no mark")
+        records = [dict(part.split("=", 1) for part in mark["data-values"].split()) for mark in group["marks"]]
+        return [{name: evaluate(parse(record), sources) for name, record in row.items()} for row in records]
     name = unquote(group["data-file"])
-    at = dict(pair.split("=") for pair in group["data-at"].split())
-    scales = {axis: _scale(group[f"data-{axis}"]) for axis in "xy" if group.get(f"data-{axis}")}
     wanted = [part.split("=", 1) for part in group["data-where"].split(";") if part]
     wanted = [(column, unquote(text)) for column, text in wanted]
     places = {
@@ -136,32 +148,42 @@ def _check_group(group, sources):
     }
     if {int(mark["data-row"]) for mark in group["marks"]} != places:
         raise Unsound(f"it has marks for {len(group['marks'])} of the {len(places)} rows that it names")
-    for mark in group["marks"]:
-        row = sources.row(name, int(mark["data-row"]))
+    return [sources.row(name, int(mark["data-row"])) for mark in group["marks"]]
+
+
+def _check_group(group, sources):
+    at = dict(pair.split("=") for pair in group["data-at"].split())
+    scales = {axis: _scale(group[f"data-{axis}"]) for axis in "xy" if group.get(f"data-{axis}")}
+    rows = _rows(group, at, sources)
+    for mark, row in zip(group["marks"], rows, strict=True):
         for attribute, column in at.items():
             axis = AXES[attribute]
             exact = scales[axis](number(row[column]))
             if attribute in LENGTHS:
                 exact = abs(exact - scales[axis](0))
-            _near(mark[attribute], exact, f"line {mark['data-row']}, {column},")
-        _check_title(mark["title"], group["data-says"], row)
-        if mark["label"] not in (None, mark["title"]):
-            raise Unsound(f"{mark['label']!r} is told of what {mark['title']!r} is shown of")
+            _near(mark[attribute], exact, f"line {mark.get('data-row', 'of none')}, {column},")
+        _check_title(mark["title"], group["data-says"], row, rows)
+        for told in (mark["label"], mark.get("written")):
+            if told not in (None, mark["title"]):
+                raise Unsound(f"{told!r} is told of what {mark['title']!r} is shown of")
     if group["path"] is not None:
         through = re.findall(r"[ML]([\d.-]+) ([\d.-]+)", group["path"])
         if through != [(mark["cx"], mark["cy"]) for mark in group["marks"]]:
             raise Unsound("its line does not go through its marks")
 
 
-def _check_title(title, words, row):
-    parts = re.split(r"{(\w+)(?:\|([\w,]+))?}", words)
-    # Words, column, format; and again.
-    pattern = "(.*?)".join(map(re.escape, parts[::3]))
+def _check_title(title, words, row, rows):
+    parts = re.split(r"{(\w+)(/sum)?(?:\|([\w,]+))?}", words)
+    # Words, column, whether its share is meant, format; and again.
+    pattern = "(.*?)".join(map(re.escape, parts[::4]))
     found = re.fullmatch(pattern, title)
     if not found:
         raise Unsound(f"{title!r} is not in the form {words!r}")
-    for printed, column, form in zip(found.groups(), parts[1::3], parts[2::3], strict=True):
+    for printed, column, share, form in zip(found.groups(), parts[1::4], parts[2::4], parts[3::4], strict=True):
         name, *options = (form or "text").split(",")
         if name not in FORMS:
             raise Unsound(f"{name} is no format")
-        FORMS[name](printed, row[column], *options)
+        value = row[column]
+        if share:
+            value = number(value) / sum(number(other[column]) for other in rows)
+        FORMS[name](printed, value, *options)

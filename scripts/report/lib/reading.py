@@ -43,12 +43,14 @@ class Reader(HTMLParser):
         bare: [(where, text)]: digits that have no record and are in no constant.
         titles: {`title` or `h1`: its text}, the first of each.
         pictures: `Pictures`: the charts.
+        drawings: [(where, attributes)] of the drawings: images of a figure's file.
     """
 
     def __init__(self, html):
         """Read all of it."""
         super().__init__()
         self.numbers, self.bare, self.titles, self.pictures = [], [], {}, Pictures()
+        self.drawings = []
         self._stack, self._counts, self._section = [], {}, "head"
         self._table, self._row, self._cell, self._headings = None, 0, 0, []
         # The blocks around this place: where they are, their text, and the same with holes for numbers. The record
@@ -71,6 +73,8 @@ class Reader(HTMLParser):
             self._counts[self._section, tag] = self._counts.get((self._section, tag), 0) + 1
             self._blocks.append([self._where(tag), "", ""])
         self._attributes(tag, found)
+        if tag == "img":
+            self.drawings.append((f"{self._section}, drawing {len(self.drawings) + 1}", found))
         if "data-of" in found and self._record is None:
             self._record = [len(self._stack), found["data-of"], ""]
         if tag == "a" and self._record is None:

@@ -166,6 +166,17 @@ def evaluate(node, sources):
     return FORMULAS[name](*(number(evaluate(part, sources)) for part in parts))
 
 
+def _t_bound(level, values, side):
+    """Return a bound of Student's interval, by SciPy's own test of one sample; within 0 and 1."""
+    from scipy import stats
+
+    values = [float(value) for value in values]
+    if len(set(values)) == 1:
+        return Fraction(values[0])
+    bound = getattr(stats.ttest_1samp(values, 0).confidence_interval(float(level)), side)
+    return min(max(Fraction(bound), Fraction(0)), Fraction(1))
+
+
 # Formulas over numbers.
 FORMULAS = {
     "ratio": lambda a, b: a / b,
@@ -174,6 +185,8 @@ FORMULAS = {
     "mean": lambda *values: sum(values) / len(values),
     "minimum": lambda *values: min(values),
     "maximum": lambda *values: max(values),
+    "t_low": lambda level, *values: _t_bound(level, values, "low"),
+    "t_high": lambda level, *values: _t_bound(level, values, "high"),
 }
 
 

@@ -250,7 +250,8 @@ def audit(study):
     if not study.has("audit"):
         return None
     checks = study.table("audit")
-    return {"checks": checks, "n_leaks": study.count(study.path("audit"), status="leak")}
+    path = study.path("audit")
+    return {"checks": checks, "n_leaks": study.count(path, status="leak"), "n_checks": study.count(path, status="ok")}
 
 
 def cost(study):
@@ -275,7 +276,12 @@ def cost(study):
         "by_run_href": study.href("runs"),
         "steps": steps,
         "by_step": steps
-        and bars(steps.rows, "total_seconds", "{total_seconds|decimals,1} s", "Time by step, all jobs, in seconds"),
+        and bars(
+            steps.rows,
+            "total_seconds",
+            "{total_seconds|decimals,1} s, {total_seconds/sum|percent,0} % of all steps",
+            "Time by step, all jobs, in seconds and as a share of all steps",
+        ),
         "memory_by_step": steps
         and bars(steps.rows, "memory_mb", "{memory_mb|integer} MB", "Memory of each step's largest job, in MB"),
     }
@@ -298,10 +304,13 @@ def bars(rows, column, words, title):
         own = {"x": 0, "y": places[id(row)] * height + 17, "height": 9, "width": x(row[column]), "class": "bar"}
         return "rect", own, None
 
+    def beside(row):
+        return {"x": charts.WIDTH - 8, "y": places[id(row)] * height + 12.0, "text_anchor": "end"}
+
     labels = [charts.tag("text", name, class_="name plain", x=0, y=i * height + 12.0) for i, name in enumerate(names)]
     bottom = len(rows) * height + 2
     axis = charts.horizontal_ticks(x, 0, bottom)
-    made = charts.group(bar, rows, words, {"width": column}, x=x)
+    made = charts.group(bar, rows, words, {"width": column}, x=x, written=beside)
     return charts.chart(bottom + 20, title, axis, made, *labels)
 
 

@@ -1,11 +1,11 @@
 """The first screen: one finding for each question that the study asks, the arms with every seed, the pairs."""
 
 from common.arms import ARM, percent
-from report.lib import charts
 from report.lib.arms import anchor_of, coloured
 from report.lib.formats import run_name
 from report.lib.inputs import located
 from report.lib.records import derive
+from report.lib.strips import Strip, strip_chart
 
 # What the file's claims are called on the page, of the arm named first; CSS classes of the same.
 WORDS = {"one_seed": "one seed only", "none": "not shown"}
@@ -159,67 +159,32 @@ def word(pair):
     """Return a pair's verdict in a word or three, of its first arm."""
     if pair["claim"] in WORDS:
         return WORDS[pair["claim"]]
-    ahead = "lower" if pair["difference"].startswith("-") else "higher"
-    return ahead if pair["claim"] == "difference" else f"{ahead}, assuming normality"
+    return claimed(pair["claim"], pair["difference"].startswith("-"))
 
 
-def strip_chart(study, colours):
-    """Return the chart of all arms: a dot for each seed, which links to its run, the mean and its interval."""
-    runs, arms = study.frame("runs").to_dict("records"), study.table("arms_data").rows
-    values = [run["test_accuracy"] for run in runs]
-    values += [arm[name] for arm in arms for name in ("t_low", "t_high", "majority_share") if arm[name]]
-    x = charts.Scale(*charts.padded(values), 8, charts.WIDTH - 8)
-    parts, top, looks = [], 6.0, coloured(runs, colours)
-    for arm in arms:
-        seeds = [run for run in runs if run["arm"] == arm["arm"]]
-        made, bottom = strip(arm, seeds, x, top, looks[arm["arm"]])
-        parts.append(made)
-        top = bottom + 10
-    share = arms[0]["majority_share"]
-    line = charts.tag("line", class_="majority", x1=x(share), x2=x(share), y1=4.0, y2=top)
-    axis = charts.horizontal_ticks(x, 4, top, unit=100)
-    label = charts.tag("text", "test accuracy (%)", class_="axis", x=charts.WIDTH / 2, y=top + 30.0)
-    return charts.chart(top + 36, "Test accuracy of every seed, by arm", axis, line, *parts, label)
+def claimed(claim, lower):
+    """Return the word for a difference that is claimed: `difference`, or `if_normal`."""
+    ahead = "lower" if lower else "higher"
+    return ahead if claim == "difference" else f"{ahead}, assuming normality"
 
 
-def strip(arm, seeds, x, top, look):
-    """Return (an arm's part of the chart, its lower end)."""
-    place, name, colour = look
-    steps = dict(
-        zip((id(run) for run in seeds), charts.spread([x(run["test_accuracy"]) for run in seeds]), strict=True)
-    )
-    room = max(map(abs, steps.values())) * charts.DOT * 2
-    middle = top + 22 + room
-    name, key = charts.unbraced(name), {"arm": arm["arm"]}
-
-    def dot(run):
-        at = x(run["test_accuracy"])
-        own = {"cx": at, "cy": middle + steps[id(run)] * charts.DOT * 2, "r": charts.DOT, "fill": colour}
-        return "circle", own, f"#{anchor_of(run)}"
-
-    def whisker(row):
-        height = middle + room + 11.0
-        own = {"x1": x(row["t_low"]), "x2": x(row["t_high"]), "y1": height, "y2": height, "stroke": colour}
-        return "line", own | {"class": "span"}, None
-
-    def mean(row):
-        own = {"x1": x(row["mean"]), "x2": x(row["mean"]), "y1": middle + room + 5.0, "y2": middle + room + 17.0}
-        return "line", own | {"class": "mean"}, None
-
-    dots = charts.group(
-        dot, seeds, f"{name}, seed {{seed}}: {{test_accuracy|percent}} %", {"cx": "test_accuracy"}, x=x, where=key
-    )
-    several = [arm] if arm["t_low"] else []
-    spans = charts.group(
-        whisker, several, f"{name}: t-interval of the mean {{t_low|percent}} to {{t_high|percent}} %",
-        {"x1": "t_low", "x2": "t_high"}, x=x, where=key,
-    )  # fmt: skip
-    means = charts.group(
-        mean, several, f"{name}: mean of {{n_seeds}} seeds {{mean|percent}} %", {"x1": "mean", "x2": "mean"}, x=x,
-        where=key,
-    )  # fmt: skip
-    label = charts.tag("text", name, class_="name", x=10.0, y=top + 10)
-    return charts.tag("g", charts.joined([label, spans, means, dots]), data_arm=place), middle + room + 18
+def strips(study, colours):
+    """Return the arms for the chart: every seed, which links to its run, the mean and its interval."""
+    runs = study.frame("runs").to_dict("records")
+    looks = coloured(runs, colours)
+    return [
+        Strip(
+            looks[arm["arm"]][1],
+            looks[arm["arm"]][0],
+            looks[arm["arm"]][2],
+            [run for run in runs if run["arm"] == arm["arm"]],
+            {"arm": arm["arm"]},
+            arm if arm["t_low"] else None,
+            {"arm": arm["arm"]},
+            lambda run: f"#{anchor_of(run)}",
+        )
+        for arm in study.table("arms_data").rows
+    ]
 
 
 def in_short_facts(study):
@@ -266,7 +231,9 @@ def answer(study):
         "baseline": against_baseline(study, arms),
         "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
         "in_short": in_short_facts(study),
-        "chart_of_arms": strip_chart(study, colours),
+        "chart_of_arms": strip_chart(
+            strips(study, colours), "Test accuracy of every seed, by arm", arms["majority_share"].iloc[0]
+        ),
         "drawing": study.drawing(study.path("arms_figure")),
         "values": study.table("arms_data"),
     }

@@ -52,14 +52,14 @@ def plot_all(folder, paths, colours=None):
     plot_arms.main(runs, manifest, *made, colours)
     for arm in arms_of(read_tsv(runs)):
         outputs = [folder / f"{arm.arm}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_accuracy_by_epoch.main(runs, history, manifest, *outputs, arm.arm, colours)
+        plot_accuracy_by_epoch.main(runs, history, manifest, *([path] for path in outputs), [arm.arm], colours)
         made += outputs
         more = [folder / f"train-{arm.arm}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_train_and_valid.main(runs, history, manifest, *more, arm.arm, colours)
+        plot_train_and_valid.main(runs, history, manifest, *([path] for path in more), [arm.arm], colours)
         made += more
     for measure in plot_arms_by_epoch.MEASURES:
         outputs = [folder / f"{measure}.{ending}" for ending in ("svg", "png", "tsv")]
-        plot_arms_by_epoch.main(runs, history, manifest, *outputs, measure, colours)
+        plot_arms_by_epoch.main(runs, history, manifest, *([path] for path in outputs), [measure], colours)
         made += outputs
     return made
 
@@ -238,7 +238,7 @@ def test_the_highest_so_far_never_falls_and_splits_keep_apart():
 
 def test_all_arms_are_in_one_figure_with_their_means(tmp_path):
     paths, made = write_study(tmp_path, FOUR, [1, 2, 3], epochs=2), [tmp_path / f"x.{e}" for e in ("svg", "png")]
-    plot_arms_by_epoch.main(*paths, *made, tmp_path / "accuracy.tsv", "accuracy", None)
+    plot_arms_by_epoch.main(*paths, *([path] for path in made), [tmp_path / "accuracy.tsv"], ["accuracy"], None)
     rows = read_tsv(tmp_path / "accuracy.tsv")
     assert [arm[1::2] for arm in arms_of(rows)] == FOUR and [row["split"] for row in rows[:4]] == [
         "valid",
@@ -303,7 +303,7 @@ def test_a_run_without_training_accuracy_is_an_error(tmp_path):
     write_json(manifest, {"synthetic": False})
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]
     with pytest.raises(StudyError, match="lacks loss or accuracy of train or valid for arm fairseq-random"):
-        plot_train_and_valid.main(*paths[:2], manifest, *outputs, "fairseq-random", None)
+        plot_train_and_valid.main(*paths[:2], manifest, *([path] for path in outputs), ["fairseq-random"], None)
 
 
 def test_every_seed_and_the_mean_of_an_arm_are_drawn():
@@ -380,8 +380,33 @@ def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
     runs, history, manifest = write_study(tmp_path, FOUR[:1], [1])
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]
     with pytest.raises(StudyError, match="huggingface-random"):
-        plot_accuracy_by_epoch.main(runs, history, manifest, *outputs, "huggingface-random", None)
+        plot_accuracy_by_epoch.main(
+            runs, history, manifest, *([path] for path in outputs), ["huggingface-random"], None
+        )
     write_tsv(runs, [], ("arm", "framework", "model", "init", "seed", "test_accuracy"))
     with pytest.raises(StudyError, match="no runs"):
         plot_arms.main(runs, manifest, *outputs, None)
     assert not any(path.exists() for path in outputs)
+
+
+def test_the_look_of_figures_costs_no_import_of_seaborn_or_scipy():
+    """They take longer to import than most figures to draw, and a study draws in a dozen jobs."""
+    code = (
+        "import sys\nfrom common.figures import set_style\nset_style()\nprint({'seaborn', 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_one_job_draws_every_arm_and_each_has_its_own_points(tmp_path):
+    paths = write_study(tmp_path, FOUR[:2], [1, 2], epochs=2)
+    arms = [arm.arm for arm in arms_of(read_tsv(paths[0]))]
+    for module in (plot_accuracy_by_epoch, plot_train_and_valid):
+        made = [[tmp_path / f"{arm}.{ending}" for arm in arms] for ending in ("svg", "png", "tsv")]
+        module.main(*paths, *made, arms, None)
+        for arm, table, svg in zip(arms, made[2], made[0], strict=True):
+            assert {row["arm"] for row in read_tsv(table)} == {arm}
+            # The figure says which table it shows.
+            assert f"{arm}.tsv={sha256(table)}" in svg.read_text(encoding="utf-8")

@@ -1,8 +1,10 @@
 """Every number of the report is computed again from the file that its record names."""
 
+import base64
 import random
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -205,7 +207,9 @@ def test_verdicts_of_every_p_pass(study, tmp_path):
 )  # fmt: skip
 def test_a_typed_number_is_an_error_that_names_it_and_its_place(study, sources, typed):
     html = study[3].replace("</section>", f"{typed}</section>", 1)
-    (fault,) = check_report.faults(Reader(html), sources)
+    # An image is a drawing without a file, too.
+    fault, *others = check_report.faults(Reader(html), sources)
+    assert len(others) == typed.startswith("<img")
     assert fault.endswith("has a number without a record") and "(answer, " in fault
 
 
@@ -365,3 +369,63 @@ def test_a_chart_that_is_not_its_file_is_caught(tmp_path):
     ):
         assert before in html
         assert check_report.faults(Reader(html.replace(before, after, 1)), sources), before
+
+
+def drawings_changed(html):
+    """Yield (what was done, page) for drawings that are not their files any more."""
+    for found in re.finditer(r'<img src="([^"]*)" data-drawing="([^"]*)"', html):
+        address, name = found.groups()
+        content = base64.b64decode(address.partition(",")[2]).decode("utf-8")
+        other = re.sub(r"(\d)\.(\d)", lambda at: f"{(int(at[1]) + 1) % 10}.{at[2]}", content, count=1)
+        assert other != content, name
+        encoded = base64.b64encode(other.encode("utf-8")).decode("ascii")
+        yield f"image of {name}", html.replace(address, f"data:image/svg+xml;base64,{encoded}", 1)
+        yield f"name of {name}", html.replace(f'data-drawing="{name}"', 'data-drawing="figures/none.svg"', 1)
+
+
+def bars_changed(html):
+    """Yield (what was done, page) for bars with another length, words or row."""
+    for found in re.finditer(r'<rect [^>]*data-row="\d+"[^>]*>.*?</rect><text class="says"[^>]*>([^<]*)</text>', html):
+        bar = found[0]
+        for kind, changed in (
+            ("length", re.sub(r'width="([\d.]+)"', lambda at: f'width="{float(at[1]) + 1:.2f}"', bar)),
+            ("title", re.sub(r"<title>\d", "<title>9", bar.replace("<title>9", "<title>8"))),
+            ("text beside", bar.replace(f">{found[1]}</text>", f">1{found[1]}</text>")),
+            ("row", re.sub(r'data-row="(\d+)"', lambda at: f'data-row="{int(at[1]) + 1}"', bar)),
+        ):
+            assert changed != bar, kind
+            yield f"{kind} of a bar", html[: found.start()] + changed + html[found.end() :]
+
+
+def test_errors_planted_in_every_kind_of_picture_and_in_the_first_screen_are_caught(study, tmp_path, capsys):
+    """The drawings of real figures, the bars of cost, the tables behind drawings, and the numbers of the answer."""
+    planted, missed, generator = 0, [], random.Random(27)
+    files = make_study(tmp_path)
+    html, settings = make_page(tmp_path, files, {"study": "published"}), {"study": "published"}
+    plain = sources_for(tmp_path, files, settings)
+    whole = sources_for(*study[:3])
+    attempts = [(kind, changed, plain) for kind, changed in drawings_changed(html)]
+    assert len({kind.partition("figures/")[2].split("/")[0] for kind, *_ in attempts}) >= 4
+    attempts += [(kind, changed, whole) for kind, changed in bars_changed(study[3])]
+    (first,) = [page for page in pages_of(study[3]) if '<section id="answer"' in page]
+    while len(attempts) < 150:
+        kind = generator.choice(planting.KINDS)
+        changed = planting.plant(first, kind, generator)
+        if changed is not None:
+            attempts.append((f"{kind} in the answer", changed, whole))
+    for kind, changed, sources in attempts:
+        planted += 1
+        missed += [] if check_report.faults(Reader(changed), sources) else [kind]
+    for name in ("curves_data", "all_curves_data", "training_curves_data", "derivation"):
+        path = Path(files[name] if isinstance(files[name], str) else files[name][0])
+        kept = path.read_text(encoding="utf-8")
+        # A digit beyond what any page prints: only the drawing's own record of its table tells.
+        path.write_text(kept.rstrip("\n") + "\n\n", encoding="utf-8")
+        drawings = Reader(html).drawings
+        planted += 1
+        missed += [] if list(check_report.drawing_faults(drawings, sources_for(tmp_path, files, settings))) else [name]
+        path.write_text(kept, encoding="utf-8")
+    with capsys.disabled():
+        print(f"\nerrors planted in pictures and the first screen, caught: {planted - len(missed)} of {planted}")
+    assert not missed
+    assert list(check_report.drawing_faults(Reader(html).drawings, plain)) == []

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -81,7 +83,9 @@ def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
     for table in ("statistics/arms.tsv", "figures/arms.tsv"):
         for row in read_tsv(os.path.join(side.folder, table)):
             one = arms[f"{row['framework']}-{row['init']}"]
-            assert (one["t_low_0"], one["t_high_0"]) == pytest.approx((float(row["t_low"]), float(row["t_high"])))
+            assert (float(one["t_low_0"]), float(one["t_high_0"])) == pytest.approx(
+                (float(row["t_low"]), float(row["t_high"]))
+            )
 
 
 def test_the_conclusions_of_the_reports_are_asked_of_both(tmp_path):
@@ -118,10 +122,67 @@ def test_the_page_says_what_one_seed_cannot(tmp_path):
     one = study(tmp_path / "own", "own", {arm: values[:1] for arm, values in ARMS.items()})
     compare_studies.main(one, LAB, str(tmp_path / "page.html"))
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "cannot be told from one seed" in html and "one seed: none" in html
+    assert "but with one seed this may be" in html and "Only published shows one" in html
     assert "own against published" in html and "79.50" in html
     compare_studies.main(one, LAB, str(tmp_path / "again.html"))
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == html
+
+
+def page_of(tmp_path):
+    first = study(tmp_path / "own", "own", ARMS | {("huggingface", "pretrained"): [0.8, 0.81, 0.82]})
+    sides = [compare_studies.Side(place, tmp_path) for place in (first, LAB)]
+    compare_studies.main(first, LAB, str(tmp_path / "page.html"))
+    return sides, (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_first_screen_has_both_studies_seeds_verdicts_and_counts(tmp_path):
+    sides, html = page_of(tmp_path)
+    first = html[html.index('<section id="compared"') : html.index("</section>")]
+    # 7 seeds of one study's shared arms and the single run that the other lacks; 9 of the lab; one dot each.
+    assert first.count("<circle ") == 10 + 9
+    # Of 4 arms of the one and 3 of the other, those of several seeds have a mean and an interval.
+    assert first.count('class="mean"') == first.count('class="span"') == 3 + 3
+    assert "share 3 pairs of arms: " in first
+    verdicts = [words.strip() for words in re.findall(r'<span class="verdict">([^<]*)</span>', first)]
+    assert verdicts == ["Only published shows one", "Only own shows one", "Both show it"]
+    rows = compare_studies.conclusions_asked(sides)
+    for i, side in enumerate(sides):
+        line = re.search(
+            rf'<th scope="row" class="wide">{side.name}</th>((?:<td class="\w+"><strong>\d+</strong></td>)+)', first
+        )[1]
+        printed = list(map(int, re.findall(r"<strong>(\d+)", line)))
+        counts = Counter(row[f"verdict_{i}"] for row in rows)
+        assert printed == [counts[verdict] for verdict in compare_studies.VERDICTS] and sum(printed) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (r'(<circle [^>]*cx=")[\d.]+', r"\g<1>17.31"),
+        (r'(<line class="span"[^>]*x2=")[\d.]+|(<line [^>]*x2=")[\d.]+(?=[^>]*data-values)', r"\g<2>17.31"),
+        (r"(<title>[^<]*t-interval of the mean )\d+", r"\g<1>11"),
+        (r"(<title>[^<]*mean of )\d+(?= seeds)", r"\g<1>99"),
+        (r'(<circle [^>]*data-row=")\d+', r"\g<1>99"),
+        (r'(data-of="\d+ percent\(difference[^>]*>)[\d.]+', r"\g<1>12.34"),
+        (r'(data-of="\d+ points\([^>]*>)[+\u2212][\d.]+', r"\g<1>+12.34"),
+    ],
+)
+def test_a_page_that_is_not_its_files_is_refused(tmp_path, before, after):
+    sides, html = page_of(tmp_path)
+    compare_studies.check_numbers(html, sides, tmp_path)
+    changed = re.sub(before, after, html, count=1)
+    assert changed != html
+    with pytest.raises(StudyError, match="are not those of its files"):
+        compare_studies.check_numbers(changed, sides, tmp_path)
+
+
+def test_a_bare_tables_interval_is_scipys(tmp_path):
+    side = compare_studies.Side(LAB)
+    (row,) = [row for row in compare_studies.computed_pairs(side) if row["arm_b"] == "fairseq-random"]
+    found = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).confidence_interval()
+    assert (float(row["low"]), float(row["high"])) == pytest.approx(tuple(found))
+    # Of 3 against 3 runs no permutation has a smaller p than 2 / 20.
+    assert float(row["seeds_p_floor"]) == pytest.approx(0.1) and row["claim"] == "if_normal"
 
 
 def test_faults_name_the_table(tmp_path):
