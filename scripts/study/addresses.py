@@ -7,6 +7,7 @@ import os
 from common.arms import CHECKPOINT
 from common.errors import StudyError
 from study.download import expected, mirror_path
+from study.hub import hub_urls
 
 # What the public mirror of CLS-Books holds.
 PIECES_MODEL = "sentencepiece.french.model"
@@ -157,10 +158,9 @@ def qa_addresses(qa):
         dict[str, list[str]]: `pairs`, `hub`, `corpus`; a list is empty where the study takes that part elsewhere.
     """
     base = qa["base"]
-    hub = f"https://huggingface.co/{base['hub']['repo']}/resolve/{base['hub']['revision']}/"
     return {
         "pairs": [qa["data"]["url"]] if qa["data"]["source"] == "url" and qa["data"]["url"] else [],
-        "hub": [hub + name for name in base["hub"]["files"]] if base["source"] == "hub" else [],
+        "hub": hub_urls(base["hub"]) if base["source"] == "hub" else [],
         "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
     }
 
@@ -171,9 +171,7 @@ def hub_addresses(model):
     Args:
         model: an entry of `finetuning.models`.
     """
-    hub = model.get("hub")
-    base = f"https://huggingface.co/{hub['repo']}/resolve/{hub['revision']}/" if hub else ""
-    return [base + name for name in hub["files"]] if hub else []
+    return hub_urls(model["hub"]) if model.get("hub") else []
 
 
 def needed_retrievals(config, pins):

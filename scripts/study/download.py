@@ -1,9 +1,14 @@
 """Files from addresses: whole, checked and atomic; from the network or from a mirror folder.
 
+A broken transfer goes on where it broke, if the server can and the file is the same. Files of the Hugging Face hub are
+asked for at HF_ENDPOINT, with HF_TOKEN: see `study.hub`.
+
 On `requests`, not on pooch: pooch follows a redirect from https to http, takes any number of bytes, a web page in place
 of a file and a connection that crawls; urllib3's `Retry` does not try again once a body has begun.
 """
 
+import datetime
+import email.utils
 import functools
 import hashlib
 import os
@@ -13,6 +18,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from common.errors import StudyError
 from common.files import atomic_path, read_tsv
+from study.hub import asked_at, is_asked, is_hub, pass_for, promised, refusal, token
 
 # Bound of a download whose size is not pinned: the course's largest file has about 0.3 GB, BLOOM-560m 1.1 GB.
 LIMIT = 8_000_000_000
@@ -22,6 +28,8 @@ REDIRECTS = 5
 TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
 # A connection that delivers less than this for `stall` seconds counts as broken (bytes/s).
 MINIMUM_RATE = 100
+# Longest pause that a server's Retry-After is granted (seconds).
+PATIENCE = 300
 # A file name on Linux holds at most 255 bytes; room is left for the temporary prefix.
 NAME_LIMIT = 200
 
@@ -30,7 +38,42 @@ HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f]*:[0-9a-f:.]+")
 
 
 class _Transient(Exception):
-    """A fault that may pass: worth another attempt."""
+    """A fault that may pass: worth another attempt, after `wait` seconds."""
+
+    def __init__(self, message, wait=0.0):
+        super().__init__(message)
+        self.wait = wait
+
+
+class _Partial:
+    """A file on its way, over the attempts to get it.
+
+    Attributes:
+        path: where it is written.
+        size, sha256: as the study expects them, or None.
+        tag: the strong ETag of the last answer, by which a server knows whether the file is still the same; or None.
+        said_size, said_sha256: as the hub says them, or None.
+    """
+
+    def __init__(self, path, size, sha256):
+        self.path, self.size, self.sha256 = path, size, sha256
+        self.tag = self.said_size = self.said_sha256 = None
+
+    def arrived(self):
+        """Return the bytes to go on from: none where nothing would show that they are of another file."""
+        known = self.tag or self.sha256 or self.said_sha256
+        return os.path.getsize(self.path) if known and os.path.exists(self.path) else 0
+
+    def headers(self):
+        """Return the headers that ask for the rest."""
+        rest = {"Range": f"bytes={self.arrived()}-"} if self.arrived() else {}
+        return rest | ({"If-Range": self.tag} if rest and self.tag else {})
+
+    def forget(self):
+        """Begin again at the next attempt."""
+        self.tag = None
+        if os.path.exists(self.path):
+            os.remove(self.path)
 
 
 def mirror_path(url):
@@ -169,7 +212,8 @@ def retrieve(
     last, origin, found = url, "network" if mirror is None else "mirror", name
     with atomic_path(destination) as temporary:
         if mirror is None:
-            fetch = functools.partial(_fetch, name, url, temporary, size, timeout, stall, limit, progress)
+            part = _Partial(temporary, size, sha256)
+            fetch = functools.partial(_fetch, name, url, part, timeout, stall, limit, progress)
             digest, count, last = _tried(fetch, url, name, place, attempts, wait)
         else:
             digest, count = _copy(name, mirror, place, temporary, destination, progress)
@@ -191,13 +235,15 @@ def _tried(fetch, url, name, place, attempts, wait):
             return fetch()
         except _Transient as fault:
             print(f"{url}: attempt {attempt} of {attempts}: {fault}")
+            if fault.wait > PATIENCE:
+                raise StudyError(f"{name}: {fault} and asks to wait {fault.wait:.0f} s: try again then") from fault
             if attempt == attempts:
                 raise StudyError(
                     f"{name}: {fault} ({attempts} attempts). Try again later; without network, or if the host is gone, "
                     f"give `mirror` a folder that holds the file at {place} (`make mirror` fills one where there is "
                     "network)"
                 ) from fault
-            time.sleep(wait * 2 ** (attempt - 1))
+            time.sleep(max(wait * 2 ** (attempt - 1), fault.wait))
 
 
 def _copy(name, mirror, place, temporary, destination, progress):
@@ -217,10 +263,13 @@ def _copy(name, mirror, place, temporary, destination, progress):
         raise StudyError(f"{name}: {source} cannot be read ({error.strerror})") from error
 
 
-def _write(blocks, path, bar):
-    """Write blocks of bytes; return the SHA-256 and the number of bytes."""
-    digest, count = hashlib.sha256(), 0
-    with open(path, "wb") as handle:
+def _write(blocks, path, bar, arrived=0):
+    """Write blocks of bytes, after the first `arrived` of a file; return the SHA-256 and the number of bytes."""
+    digest, count = hashlib.sha256(), arrived
+    if arrived:
+        with open(path, "rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256")
+    with open(path, "ab" if arrived else "wb") as handle:
         for block in blocks:
             handle.write(block)
             digest.update(block)
@@ -229,12 +278,14 @@ def _write(blocks, path, bar):
     return digest.hexdigest(), count
 
 
-def _bar(name, total, progress):
+def _bar(name, total, progress, arrived=0):
     """Return a progress bar in bytes."""
     from tqdm import tqdm
 
     label = urlsplit(name.split(" ")[0]).path.rpartition("/")[2]
-    return tqdm(total=total, unit="B", unit_scale=True, desc=label, disable=not progress, mininterval=0.5)
+    return tqdm(
+        total=total, initial=arrived, unit="B", unit_scale=True, desc=label, disable=not progress, mininterval=0.5
+    )
 
 
 def _check(name, digest, count, sha256, size):
@@ -253,8 +304,8 @@ def _check(name, digest, count, sha256, size):
         raise StudyError(f"{name}: the file is empty: check the address")
 
 
-def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
-    """Download once; return the hash, the number of bytes and the address that answered in the end.
+def _fetch(name, url, part, timeout, stall, limit, progress):
+    """Download once, or the rest of it; return the hash, the number of bytes and the address that answered in the end.
 
     Raises:
         _Transient: a fault that may pass.
@@ -267,12 +318,12 @@ def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
         with requests.Session() as session:
             # Bytes as they lie on the server: else Content-Length and the hash speak of something else.
             session.headers.update({"Accept-Encoding": "identity", "User-Agent": "pretrain-finetune-study"})
-            response, last = _answer(session, name, url, timeout)
+            response, last = _answer(session, name, url, timeout, part)
             with response:
-                length = _content_length(name, response, size, limit)
-                with _bar(name, length or size, progress) as bar:
-                    blocks = _guard(name, url, response, size, limit, stall)
-                    digest, count = _write(blocks, temporary, bar)
+                length, arrived = _lengths(name, response, part, limit)
+                with _bar(name, length or part.size, progress, arrived) as bar:
+                    blocks = _guard(name, url, response, part.size or part.said_size, limit, stall, arrived)
+                    digest, count = _write(blocks, part.path, bar, arrived)
     except requests.exceptions.SSLError as error:
         raise StudyError(
             f"{name}: the server's TLS certificate was not accepted ({_short(error)}): check the address and this "
@@ -291,20 +342,26 @@ def _fetch(name, url, temporary, size, timeout, stall, limit, progress):
         raise _Transient(f"the connection failed or broke off ({_short(error)})") from error
     if length is not None and count != length:
         raise _Transient(f"truncated: {count} of {length} bytes arrived")
+    if part.said_sha256 not in (None, digest):
+        part.forget()
+        raise _Transient(f"damaged on its way: sha256 {digest}, the hub says {part.said_sha256}")
     return digest, count, last
 
 
-def _answer(session, name, url, timeout):
-    """Follow redirects; return the open response with status 200, and its address.
+def _answer(session, name, url, timeout, part):
+    """Follow redirects; return the open response with the file or its rest (status 200 or 206), and its address.
 
     Over https they may lead to other hosts, since the Hugging Face hub and Zenodo answer so: the host that is
     configured vouches for them. Over http nobody does: there they stay on the configured host.
     """
     import requests
 
-    address = url
+    address, rest = asked_at(url), part.headers()
     for _ in range(REDIRECTS + 1):
-        response = session.get(address, stream=True, timeout=timeout, allow_redirects=False)
+        headers = rest | pass_for(url, address)
+        response = session.get(address, headers=headers, stream=True, timeout=timeout, allow_redirects=False)
+        if is_asked(url, address) and any(promised(response.headers)):
+            part.said_size, part.said_sha256 = promised(response.headers)
         if not response.is_redirect:
             break
         response.close()
@@ -320,12 +377,31 @@ def _answer(session, name, url, timeout):
         address = target
     else:
         raise StudyError(f"{name}: more than {REDIRECTS} redirects: check the address")
-    if response.status_code == 200:
+    if response.status_code == 200 or (response.status_code == requests.codes.partial and rest):
         return response, address
+    _refuse(name, url, address, response, part)
+
+
+def _refuse(name, url, address, response, part):
+    """Close a response that brings no file, and raise what it means."""
+    import requests
+
     status = f"{response.status_code} {response.reason or ''}".strip()
     response.close()
-    if response.status_code in TRANSIENT_STATUS:
+    if response.status_code == requests.codes.requested_range_not_satisfiable:
+        part.forget()
         raise _Transient(f"the server answered {status}")
+    if response.status_code in TRANSIENT_STATUS:
+        busy = response.status_code == requests.codes.too_many_requests and is_hub(url) and not token()
+        hint = " (with HF_TOKEN set, the hub allows more)" if busy else ""
+        raise _Transient(f"the server answered {status}{hint}", _retry_after(response.headers))
+    if is_asked(url, address):
+        code = response.headers.get("x-error-code", "")
+        if hint := refusal(url, response.status_code, code):
+            raise StudyError(f"{name}: the hub answered {' '.join(filter(None, (status, code)))}; {hint}")
+    elif is_hub(url) and response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
+        # The hub signs each redirect for a while.
+        raise _Transient(f"the hub's storage answered {status}: its link has expired")
     hint = "there is no such file: " if response.status_code in (404, requests.codes.gone) else ""
     raise StudyError(
         f"{name}: the server answered {status}; {hint}check the address, or give `mirror` a folder that holds the "
@@ -333,35 +409,65 @@ def _answer(session, name, url, timeout):
     )
 
 
-def _content_length(name, response, size, limit):
-    """Return the announced number of bytes, or None; refuse what is too large before it is fetched."""
+def _retry_after(headers):
+    """Return the seconds that a server asks to wait, 0 where it does not say.
+
+    Source: RFC 9110, section 10.2.3: seconds, or a date.
+    """
+    value = headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value[:9])
+    try:
+        then = email.utils.parsedate_to_datetime(value)
+        return max(0.0, (then - datetime.datetime.now(datetime.UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _lengths(name, response, part, limit):
+    """Return the bytes of the whole file, None where not said, and how many of them had arrived before this response.
+
+    Raises:
+        StudyError: the file is too large; before it is fetched.
+        _Transient: the rest of another place.
+    """
     if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise StudyError(f"{name}: the server sends the file compressed although asked not to: use a `mirror`")
-    value = response.headers.get("content-length", "")
-    if not value.isdecimal():
-        return None
-    length = int(value)
-    if size is None and length > limit:
+    arrived, length = 0, response.headers.get("content-length", "")
+    length = int(length) if length.isdecimal() else None
+    if response.status_code != 200:
+        place = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("content-range", ""))
+        arrived = part.arrived()
+        if not place or int(place[1]) != arrived:
+            part.forget()
+            raise _Transient("the server sent another part of the file than the rest")
+        length = int(place[2])
+    tag = response.headers.get("etag", "")
+    part.tag = tag if re.fullmatch(r'"[\x21\x23-\x7e]*"', tag) else None
+    if length is None:
+        return part.said_size, arrived
+    if part.size is None and length > limit:
         raise StudyError(f"{name}: the file has {length} bytes, more than the {limit} allowed: check the address")
-    if size is not None and length > size:
+    expected_size = part.size or part.said_size
+    if expected_size is not None and length > expected_size:
         raise StudyError(
-            f"{name}: the server offers {length} bytes, {size} were expected: the address holds another file"
+            f"{name}: the server offers {length} bytes, {expected_size} were expected: the address holds another file"
         )
-    return length
+    return length, arrived
 
 
-def _guard(name, url, response, size, limit, stall):
+def _guard(name, url, response, size, limit, stall, arrived=0):
     """Yield the body's blocks; stop at a page in place of a file, at too many bytes, at a crawl."""
     bound = limit if size is None else size
     wants_page = urlsplit(url).path.lower().endswith((".html", ".htm", ".xhtml"))
     kind = response.headers.get("content-type", "").lower()
     if not wants_page and kind.startswith(("text/html", "application/xhtml")):
         raise StudyError(_page(name))
-    head, count = b"", 0
+    head, count = b"", arrived
     window, received = time.monotonic(), 0
     # read1 returns what has arrived; read would wait for a full block and never see a crawl.
     while block := response.raw.read1(BLOCK):
-        if len(head) < 512 and not wants_page:
+        if len(head) < 512 and not wants_page and not arrived:
             head = (head + block)[:512]
             if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
                 raise StudyError(_page(name))

@@ -12,6 +12,7 @@ from common.arms import CHECKPOINT, KNOWN
 from common.errors import StudyError
 from common.files import TABLES
 from study.addresses import table_files, uses_checkpoint
+from study.hub import lacking
 from study.qa_arms import check_arms, check_prompt, ranks_as_arms
 
 # 32 bits; the bounds of most settings are far below, in the schema.
@@ -22,6 +23,8 @@ LEAST_CONTRAST = 2
 FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
 # Sources whose labels are 0 and 1.
 TWO_CLASSES = ("embedded", "cls_books_zip", "cls_books_pieces", "cls_archive")
+# Forms of a model's weights that are read.
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 ENDINGS = f"{', '.join(TABLES)} (unpack a packed file, save a workbook as CSV)"
 # Keys of earlier releases.
 RENAMED = {
@@ -243,6 +246,9 @@ def _check_qa(qa):
             f"qa.generation.n_questions is {qa['generation']['n_questions']}, more than the held-out pairs that there "
             f"are to ask (qa.data.n_heldout = {data['n_heldout']}); lower it or raise that"
         )
+    missing = lacking(base["hub"]["files"], ["model.safetensors"]) if base["source"] == "hub" else ""
+    if missing:
+        yield f"qa.base.hub.files lacks {missing}; add it"
     if base["source"] == "folder" and base["folder"] is None:
         yield "qa.base.source is folder, so qa.base.folder must be a path and not null"
     embedded = base["embedded"]
@@ -266,6 +272,8 @@ def _check_models(finetuning):
             yield f"{place} must have either folder (a path) or hub (repo, revision, files)"
         elif model.get("folder") and not os.path.isdir(model["folder"]):
             yield f"{place}.folder: there is no folder {model['folder']}; name one that `save_pretrained` wrote"
+        elif missing := lacking(model["hub"]["files"], WEIGHTS) if model.get("hub") else "":
+            yield f"{place}.hub.files lacks {missing}; add it"
     for name, arm in finetuning["arms"].items():
         if arm["model"] != CHECKPOINT and arm["model"] not in models:
             near = difflib.get_close_matches(arm["model"], [CHECKPOINT, *models], n=1, cutoff=0.5)
