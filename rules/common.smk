@@ -268,6 +268,14 @@ def facts_of_arm(wildcards):
     return ARMS[wildcards.arm]._asdict()
 
 
+def start_of_arm(wildcards):
+    """A parameter: where the settings say that the wildcard's arm starts from."""
+    model = ARMS[wildcards.arm].model
+    if model != CHECKPOINT:
+        return {"source": "model", **config["finetuning"]["models"][model]}
+    return {key: config["checkpoint"][key] for key in ("source", "folder", "fetch")}
+
+
 def first_run(name, file):
     """A file of the run that stands for a framework, as an input's name and path."""
     arm, seed = FIRST_RUNS[name]

@@ -331,7 +331,7 @@ rule export_model:
         facts=facts_of_arm,
         classes=class_names,
         study=config["study"],
-        start={key: config["checkpoint"][key] for key in ("source", "folder", "fetch")},
+        start=start_of_arm,
         batch_size=config["finetuning"]["evaluation"]["batch_size"],
     script:
         "../scripts/finetuning/export_model.py"

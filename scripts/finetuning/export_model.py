@@ -1,5 +1,6 @@
 """Export one run's chosen epoch as a Hugging Face folder with a model card, and prove it through `pipeline`."""
 
+import json
 import os
 import shutil
 from statistics import NormalDist
@@ -19,8 +20,9 @@ from finetuning.lib.encoders import named_classes
 from training.precision import choose_device
 from training.process import set_threads
 
-# What lies in the converted folder beside the tokenizer.
-NOT_TOKENIZER = ("config.json", "model.safetensors", "conversion.json", ".snakemake*")
+# What lies in the folder of the start beside the tokenizer: of the conversion, or of whoever trained the model.
+NOT_TOKENIZER = ("config.json", "model.safetensors", "conversion.json", ".snakemake*", "generation_config.json")
+NOT_TOKENIZER += ("trainer_state.json", "*_results.json")
 # What the card shows with the model's own answer, whatever that is: of a review, and of texts of whatever language.
 EXAMPLE, NEUTRAL = "Un livre superbe, que je relirai.", "Lorem ipsum dolor sit amet."
 OF_PAIRS = {"text": NEUTRAL, "text_pair": "Consectetur adipiscing elit."}
@@ -100,7 +102,7 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
         classes: names of the classes in order.
 
     Returns:
-        RobertaForSequenceClassification, in float32.
+        a classifier of Transformers, in float32; of an arm with LoRA its updates are merged, as the run saved it.
 
     Raises:
         StudyError: the epoch's checkpoint is missing or broken, has another number of classes, or does not fit the
@@ -141,6 +143,9 @@ def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
     if len(texts) != len(rows) or not rows:
         raise StudyError(f"{len(texts)} test reviews but {len(rows)} predictions: evaluate the run again")
     classify = pipeline("text-classification", model=folder, device=choose_device())
+    if classify.tokenizer.pad_token is None:
+        # A batch cannot be filled up, so texts go one at a time.
+        batch_size = 1
     first, second = pairs_of(texts)
     if second:
         pairs = zip(first, second, strict=True)
@@ -177,6 +182,15 @@ def plain(value):
         return ", ".join(plain(part) for part in value)
     # A bar ends the cell, and a piece such as <s> would be read as HTML.
     return str(value).replace("|", "\\|").replace("<", "&lt;")
+
+
+def quoted(value):
+    r"""Return a text, or texts by name, as Python and JSON both write it.
+
+    >>> quoted("l'été")
+    '"l\'été"'
+    """
+    return json.dumps(value, ensure_ascii=False)
 
 
 def check_counts(row, selected, predictions, files):
@@ -226,7 +240,7 @@ def record_dropout(config, protocol, path):
 
 
 def add_tokenizer(converted, folder, positions):
-    """Copy the tokenizer of the converted checkpoint into the exported model's folder.
+    """Copy the tokenizer of the model that the arm started from into the exported model's folder.
 
     Raises:
         StudyError: it cuts at another number of tokens than the model has `positions`.
@@ -236,8 +250,35 @@ def add_tokenizer(converted, folder, positions):
     if settings["model_max_length"] != positions:
         raise StudyError(
             f"{converted}: its tokenizer cuts at {settings['model_max_length']} tokens, the model has {positions} "
-            "positions: convert the checkpoint again"
+            "positions: make this folder again"
         )
+
+
+def positions_of(model, facts, protocol, files):
+    """Return the most tokens of an input, special ones among them; see `record_dropout` for the lab's models.
+
+    Args:
+        model: the classifier.
+        facts: dict of the columns of `common.arms.ARM`.
+        protocol: see `record_dropout`.
+        files: {name of the rule's input: path}.
+
+    Raises:
+        StudyError: see `record_dropout` and `read_record`.
+    """
+    if facts["model"] != CHECKPOINT:
+        # The run saved its dropout under the names that this kind of model has for it.
+        path = os.path.join(files["converted"], "conversion.json")
+        return read_record(path, ("max_positions",))["max_positions"]
+    record_dropout(model.config, protocol, files["run"])
+    return model.config.max_position_embeddings - 2
+
+
+def needs_sentencepiece(folder):
+    """Tell whether the folder's tokenizer is read from a SentencePiece model alone."""
+    return not os.path.exists(os.path.join(folder, "tokenizer.json")) and any(
+        name.endswith(".model") for name in os.listdir(folder)
+    )
 
 
 def read_facts(files, arm, seed):
@@ -249,8 +290,8 @@ def read_facts(files, arm, seed):
         seed: of the run.
 
     Returns:
-        dict: selected, run, manifest, checkpoint_sha256, row (of `runs.tsv`), interval (of its test accuracy), arm
-        (rows of its summaries).
+        dict: selected, run, manifest, source_sha256 (of the start's files), row (of `runs.tsv`), interval (of its test
+        accuracy), arm (rows of its summaries).
 
     Raises:
         StudyError: a file is missing or broken, or lacks the run.
@@ -261,7 +302,7 @@ def read_facts(files, arm, seed):
         "selected": read_record(files["selected"], ("epoch",)),
         "run": read_record(files["run"], RUN_KEYS),
         "manifest": read_record(files["manifest"], MANIFEST_KEYS),
-        "checkpoint_sha256": conversion["source_sha256"].get("model.pt"),
+        "source_sha256": conversion["source_sha256"],
         "row": row,
         "interval": wilson_interval(int(row["n_correct_test"]), int(row["n_test"])),
         "arm": only_row(files["arms"], arm=arm) | only_row(files["test_accuracy"], arm=arm),
@@ -277,7 +318,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         facts: dict of the columns of `common.arms.ARM`.
         seed: of the run.
         study: name of the study.
-        start: `source`, `folder` and `fetch` of the config section `checkpoint`.
+        start: `source`, `folder` and `fetch` of the config section `checkpoint`; of an arm that starts from another's
+            model `source` "model", and its entry in `finetuning.models`.
         batch_size: reviews scored at once.
         threads: CPU threads.
         classes: names of the classes in order.
@@ -287,11 +329,6 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
     Raises:
         StudyError: a file is missing, broken or of another run, or the exported model predicts something else.
     """
-    if facts["model"] != CHECKPOINT:
-        raise StudyError(
-            f"arm {arm} starts from the model {facts['model']}: only models that start from the section checkpoint "
-            "are exported; its chosen weights lie in results/<study>/finetuning/<arm>/seed<seed>/selected"
-        )
     transformers_logging.set_verbosity_warning()
     set_threads(threads)
     framework, init = facts["framework"], facts["init"]
@@ -299,8 +336,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
     texts, predictions = read_lines(files["reviews"]), read_tsv(files["predictions"])
     check_counts(known["row"], known["selected"], predictions, files)
     model = load_classifier(framework, files["checkpoints"], known["selected"]["epoch"], files["converted"], classes)
-    record_dropout(model.config, known["run"]["protocol"], files["run"])
-    positions = model.config.max_position_embeddings - 2
+    positions = positions_of(model, facts, known["run"]["protocol"], files)
     with atomic_path(folder) as temporary:
         model.save_pretrained(temporary)
         grant(os.path.join(temporary, "model.safetensors"))
@@ -309,7 +345,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if own else EXAMPLE)
         card = render_card(
             files["template"],
-            {"percent": percent, "plain": plain},
+            {"percent": percent, "plain": plain, "quoted": quoted},
             "run the study's aggregation again",
             name=os.path.basename(folder),
             study=study,
@@ -323,6 +359,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             config=model.config,
             n_parameters=sum(parameter.numel() for parameter in model.parameters()),
             longest=positions,
+            kind=type(model).__name__,
+            pieces=needs_sentencepiece(temporary),
             proof=proof,
             **known,
         )

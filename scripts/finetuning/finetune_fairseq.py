@@ -247,7 +247,8 @@ def main(
     task.inspect, task.save, task.save_every = inspect, tuning.save, save_every
     task.count_answers = settings.get("macro_f1", False)
     if settings.get("freeze") is not None:
-        task.restrict = staticmethod(lambda model: freeze_lower(model, settings["freeze"], "classification_heads."))
+        depth, arm = settings["freeze"], f"finetuning.arms.{facts['arm']}"
+        task.restrict = staticmethod(lambda model: freeze_lower(model, depth, "classification_heads.", arm))
     task.curves = tuning.start()
     train(training_arguments(tuning, data, checkpoint, architecture, resumed))
     records = [means(record) for record in tasks.read_history(tuning.place(HISTORY))]

@@ -105,15 +105,33 @@ def encoder_protocol(trainer, fresh, longest):
     }
 
 
-def restrict(model, settings, head):
+def always_trained(model, fresh):
+    """Return the prefixes of the modules that any arm trains of another's encoder: its head, and what no file has.
+
+    A pooler that was drawn at random and frozen would hide the encoder from the head.
+
+    Args:
+        model: the classifier.
+        fresh: names of the tensors that were drawn.
+    """
+    return tuple(dict.fromkeys([*head_prefixes(model), *(f"{name.rpartition('.')[0]}." for name in fresh)]))
+
+
+def restrict(model, settings, head, arm):
     """Freeze what the arm does not train, or add LoRA.
+
+    Args:
+        model: the classifier, its weights proved.
+        settings: of the run.
+        head: prefix or prefixes of what any arm trains.
+        arm: its name.
 
     Returns:
         function: returns the model to save (see `finetuning.lib.low_rank.add_lora`); None: the model itself.
     """
     if settings.get("freeze") is not None:
-        freeze_lower(model, settings["freeze"], head)
-    return add_lora(model, settings["lora"], head) if settings.get("lora") else None
+        freeze_lower(model, settings["freeze"], head, f"finetuning.arms.{arm}")
+    return add_lora(model, settings["lora"], head, f"finetuning.arms.{arm}") if settings.get("lora") else None
 
 
 def protocol(trainer, drawn):
@@ -205,10 +223,10 @@ def main(
     # Of a resumed run too: its state is taken up at its first update, and the start is drawn again, alike.
     reference = load_file(files["model.safetensors"])
     if own:
-        proof, head = prove_encoder(model, drawn, reference, tuning.init), head_prefixes(model)
+        proof, head = prove_encoder(model, drawn, reference, tuning.init), always_trained(model, drawn)
     else:
         proof, head = prove_weights(dict(model.named_parameters()), reference, tuning.init, head=HEAD), HEAD
-    merged = restrict(model, settings, head)
+    merged = restrict(model, settings, head, facts["arm"])
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()
     trainer.train()

@@ -3,53 +3,59 @@
 import glob
 import os
 import shutil
+import tempfile
 
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, read_json, sha256, write_json
-from finetuning.lib.encoders import check_config, load_tokenizer, longest_input
+from finetuning.lib.encoders import (
+    build_encoder,
+    check_config,
+    load_tokenizer,
+    longest_input,
+    prove_encoder,
+    tokenizer_inputs,
+)
+from finetuning.lib.model_files import read_weights
 from training.weights import tensor_sha256
 
 # What beside the weights belongs to a model: its configuration and its tokenizer's files, whatever their names.
-ENDINGS = (".json", ".txt", ".model", ".jinja")
+ENDINGS = (".json", ".txt", ".model", ".jinja", ".codes")
+# For a look at the model without training.
+WITHOUT_DROPOUT = {"dropout": 0.0, "classifier_dropout": 0.0}
 
 
-def read_weights(folder, name):
-    """Return all tensors of a model's folder, from one file or from several.
+def load_whole(folder, place, tensors, tokenizer):
+    """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads a text.
 
     Args:
-        folder: of the model.
-        name: of the model, for messages.
-
-    Returns:
-        tuple[dict, list[str]]: {name: tensor}, the files that they come from.
+        folder: with config.json and model.safetensors.
+        place: how messages call the model.
+        tensors: {name: tensor} of that file.
+        tokenizer: the model's.
 
     Raises:
-        StudyError: no weights, or a file that cannot be read.
+        StudyError: it cannot be loaded, a tensor is missing or has another size, or it fails on a text.
     """
-    import pickle
-
     import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
-    files = sorted(glob.glob(os.path.join(glob.escape(folder), "model*.safetensors")))
-    files = files or sorted(glob.glob(os.path.join(glob.escape(folder), "pytorch_model*.bin")))
-    if not files:
+    try:
+        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
+        prove_encoder(model, fresh, tensors, "pretrained")
+        inputs = tokenizer("a b", return_tensors="pt")
+        with torch.inference_mode():
+            model.eval()(**{name: inputs[name] for name in tokenizer_inputs(tokenizer, model)})
+    except StudyError as error:
+        reason = str(error).removeprefix(folder).lstrip(": ")
+        raise StudyError(f"{place} {reason}; get the model's files again") from error
+    except Exception as error:
+        # Each kind of model fails in a way of its own.
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise StudyError(
-            f"finetuning.models.{name}: {folder} has no weights (model.safetensors or pytorch_model.bin); name a "
-            "folder that `save_pretrained` wrote, or list the file among hub.files"
-        )
-    tensors = {}
-    for path in files:
-        try:
-            if path.endswith(".bin"):
-                tensors |= torch.load(path, map_location="cpu", weights_only=True)
-            else:
-                tensors |= load_file(path)
-        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
-            raise StudyError(f"finetuning.models.{name}: {path} cannot be read ({error}); get it again") from error
-    return {key: tensor.contiguous().clone() for key, tensor in tensors.items()}, files
+            f"{place}: the model cannot be used ({type(error).__name__}: {reason}); its config.json, weights and "
+            "tokenizer must be of one model"
+        ) from error
+    return model
 
 
 def main(files, name, folder):
@@ -60,17 +66,35 @@ def main(files, name, folder):
         name: of the model, under `finetuning.models`.
         folder: folder to write: config.json, model.safetensors, the tokenizer's files, conversion.json (`tensors` and
             `source_sha256`, hashes of every tensor and file; `max_positions`: tokens of an input, special ones among
-            them).
+            them; `n_ids`: token ids that the model has a vector for).
 
     Raises:
         StudyError: no weights, no tokenizer, or a model that is no encoder for sequence classification.
     """
+    if len(files) == 1 and os.path.isdir(files[0]):
+        take(files[0], f"finetuning.models.{name}: {files[0]}", name, folder)
+        return
+    # Other studies may have other files of the model where these lie.
+    with tempfile.TemporaryDirectory() as source:
+        for path in files:
+            os.symlink(os.path.realpath(path), os.path.join(source, os.path.basename(path)))
+        take(source, f"finetuning.models.{name}.hub", name, folder)
+
+
+def take(source, place, name, folder):
+    """Write the model's folder; see `main`.
+
+    Args:
+        source: folder that holds the model alone.
+        place: how messages call it.
+        name, folder: see `main`.
+    """
     from safetensors.torch import save_file
 
-    source = files[0] if len(files) == 1 and os.path.isdir(files[0]) else os.path.dirname(files[0])
-    config = check_config(source, name)
-    tokenizer = load_tokenizer(source, name)
-    tensors, weights = read_weights(source, name)
+    config = check_config(source, place)
+    tokenizer = load_tokenizer(source, place)
+    longest = longest_input(config, tokenizer, place)
+    tensors, weights = read_weights(source, place)
     others = [path for path in sorted(glob.glob(os.path.join(glob.escape(source), "*"))) if path.endswith(ENDINGS)]
     others = [path for path in others if not path.endswith(".index.json")]
     with atomic_path(folder) as temporary:
@@ -79,18 +103,21 @@ def main(files, name, folder):
             shutil.copyfile(path, os.path.join(temporary, os.path.basename(path)))
         save_file(tensors, os.path.join(temporary, "model.safetensors"), metadata={"format": "pt"})
         grant(os.path.join(temporary, "model.safetensors"))
+        model = load_whole(temporary, place, tensors, tokenizer)
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},
             "heads_verified": True,
-            "max_positions": longest_input(config, tokenizer),
+            "max_positions": longest,
+            "n_ids": model.get_input_embeddings().num_embeddings,
             "tensors": {key: tensor_sha256(tensor) for key, tensor in sorted(tensors.items())},
         }
         write_json(os.path.join(temporary, "conversion.json"), record)
-        # Else a pipeline would not know where to cut.
+        # Else a pipeline would not know where to cut, or would give a model what it has no place for.
         own = os.path.join(temporary, "tokenizer_config.json")
         settings = read_json(own) if os.path.exists(own) else {}
-        write_json(own, settings | {"model_max_length": record["max_positions"]})
-    print(f"{name}: {config.model_type}, {len(tensors)} tensors, inputs of at most {record['max_positions']} tokens")
+        settings |= {"model_max_length": longest, "model_input_names": tokenizer_inputs(tokenizer, model)}
+        write_json(own, settings)
+    print(f"{name}: {config.model_type}, {len(tensors)} tensors, inputs of at most {longest} tokens")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 import os
 
 from common.entry import run
+from common.errors import StudyError
 from common.files import read_json
 from data.lib.reviews import POLARITY, pairs_of, read_split
-from finetuning.lib.token_ids import with_segments, write_token_ids
+from finetuning.lib.token_ids import apart, with_segments, write_token_ids
 
 
 def tokenize(tokenizer, texts, max_positions):
@@ -39,16 +40,25 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
         classes: names of the classes in order.
 
     Raises:
-        StudyError: see `data.lib.reviews.read_split`.
+        StudyError: see `data.lib.reviews.read_split`; or an id that the model has no vector for.
     """
     from transformers import AutoTokenizer
 
+    n_ids = None
     if max_positions is None:
-        max_positions = read_json(os.path.join(tokenizer, "conversion.json"))["max_positions"]
+        record = read_json(os.path.join(tokenizer, "conversion.json"))
+        max_positions, n_ids = record["max_positions"], record["n_ids"]
     texts, values = read_split(reviews, labels, classes)
     print(f"tokenizer({reviews!r}, truncation=True, max_length={max_positions})")
     loaded = AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
-    write_token_ids(token_ids, tokenize(loaded, texts, max_positions), values)
+    sequences = tokenize(loaded, texts, max_positions)
+    highest = max(int(apart(sequence)[0].max()) for sequence in sequences)
+    if n_ids is not None and highest >= n_ids:
+        raise StudyError(
+            f"{tokenizer}: the tokenizer gives a text the id {highest}, and the model has vectors for {n_ids} ids; "
+            "name a folder whose tokenizer and weights are of one model"
+        )
+    write_token_ids(token_ids, sequences, values)
     print(f"{len(texts)} reviews of {reviews}")
 
 

@@ -72,12 +72,13 @@ def write_tokenizer(folder, kind):
     return tokenizer.get_vocab_size()
 
 
-def write_encoder(folder, family):
+def write_encoder(folder, family, spread=0.02):
     """Write a tiny model of a family, with a language-model head as on the hub, and its tokenizer.
 
     Args:
         folder: pathlib.Path to make.
         family: key of `FAMILIES`.
+        spread: standard deviation of the random weights; with little of it all texts look alike.
     """
     kind, own = FAMILIES[family]
     folder.mkdir(parents=True)
@@ -86,7 +87,7 @@ def write_encoder(folder, family):
         size = save_pieces_tokenizer(folder, family)
     sizes = {} if "dim" in own else SIZES
     torch.manual_seed(5)
-    config = AutoConfig.for_model(family, vocab_size=size, **sizes, **own)
+    config = AutoConfig.for_model(family, vocab_size=size, initializer_range=spread, **sizes, **own)
     AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
 
 

@@ -4,9 +4,14 @@ import os
 
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+)
 
 from common.errors import StudyError
+from finetuning.lib.scoring import SEGMENTS, has_segments
 from training.weights import prove_weights
 
 # Names that configurations have for one thing, by what `finetuning.training.dropout` means.
@@ -21,19 +26,21 @@ GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2
 NO_LIMIT = 10**9
 
 
-def check_config(folder, name):
+def check_config(folder, place):
     """Return the configuration of a model's folder.
 
     Args:
         folder: of the model.
-        name: of the model, for messages.
+        place: how messages call it.
 
     Raises:
-        StudyError: no configuration, code of its own, a model that generates text, or one without a classifier.
+        StudyError: no configuration, code of its own, a model that generates text, quantised weights, or a model
+            without a classifier.
     """
-    place = f"finetuning.models.{name}: {folder}"
     if not os.path.isfile(os.path.join(folder, "config.json")):
-        raise StudyError(f"{place} has no config.json; name a folder that `save_pretrained` wrote")
+        raise StudyError(
+            f"{place} has no config.json; name a folder that `save_pretrained` wrote, or list it among hub.files"
+        )
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
@@ -41,8 +48,15 @@ def check_config(folder, name):
             f"{place}: config.json names no model that Transformers knows ({str(error).splitlines()[0]}); models with "
             "code of their own are not run"
         ) from error
+    if getattr(config, "quantization_config", None):
+        raise StudyError(f"{place} has quantised weights, which cannot be trained; name the model in full precision")
     generates = [kind for kind in config.architectures or [] if kind.endswith(GENERATION)]
-    if generates or config.is_encoder_decoder or getattr(config, "is_decoder", False):
+    # A bare one, or its classifier, names no generation among its architectures.
+    only_decoder = (
+        config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+        and config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    )
+    if generates or only_decoder or config.is_encoder_decoder or getattr(config, "is_decoder", False):
         kind = (generates or [config.model_type])[0]
         raise StudyError(f"{place} generates text ({kind}); name an encoder, such as BERT, RoBERTa or DeBERTa")
     if config.model_type not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES:
@@ -52,8 +66,12 @@ def check_config(folder, name):
     return config
 
 
-def load_tokenizer(folder, name=None):
+def load_tokenizer(folder, place=None):
     """Return the tokenizer of a model's folder.
+
+    Args:
+        folder: of the model.
+        place: how messages call it; None: by its folder.
 
     Raises:
         StudyError: it has none.
@@ -65,27 +83,41 @@ def load_tokenizer(folder, name=None):
         reason = "it has special tokens only"
     except Exception as error:  # noqa: BLE001 - each tokenizer fails in a way of its own
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    place = f"finetuning.models.{name}: {folder}" if name else folder
     raise StudyError(
-        f"{place} has no tokenizer that can be read ({reason[:200]}); copy the model's tokenizer files "
+        f"{place or folder} has no tokenizer that can be read ({reason[:200]}); copy the model's tokenizer files "
         "(tokenizer.json, or vocab.txt, or sentencepiece.bpe.model …) into it, or list them among hub.files"
     )
 
 
-def longest_input(config, tokenizer):
+def tokenizer_inputs(tokenizer, model):
+    """Return the names of what a tokenizer gives a model: without segments, where the model has no place for them."""
+    return [name for name in tokenizer.model_input_names if name != SEGMENTS or has_segments(model)]
+
+
+def longest_input(config, tokenizer, place):
     """Return the most tokens of an input, special ones among them: by the table of positions, or the tokenizer if less.
 
+    Args:
+        config, tokenizer: of the model.
+        place: how messages call it.
+
     Raises:
-        StudyError: neither says.
+        StudyError: neither says, or the configuration lacks the padding's number that its positions begin after.
     """
     table = next((getattr(config, key) for key in POSITIONS if isinstance(getattr(config, key, None), int)), None)
     if table is not None and config.model_type in OFFSET:
+        if config.pad_token_id is None:
+            raise StudyError(
+                f"{place}: config.json has no pad_token_id, after which a {config.model_type} counts its positions; "
+                "write the padding's id there"
+            )
         table -= config.pad_token_id + 1
     limit = tokenizer.model_max_length if tokenizer.model_max_length < NO_LIMIT else None
     found = [number for number in (table, limit) if number and number > 0]
     if not found:
         raise StudyError(
-            f"neither the configuration of {config.model_type} nor its tokenizer says how long an input is"
+            f"{place}: neither config.json of this {config.model_type} nor its tokenizer says how long an input may "
+            "be; write model_max_length (tokens, such as 512) into its tokenizer_config.json"
         )
     return min(found)
 
@@ -123,6 +155,8 @@ def build_encoder(folder, init, seed, settings, classes=None):
         folder, local_files_only=True, trust_remote_code=False, **named_classes(classes)
     )
     config = with_dropout(config, settings)
+    # A classifier's of several labels a text would have its scores made probabilities by another function.
+    config.problem_type = None
     torch.manual_seed(seed)
     if init == "random":
         model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).float()
@@ -140,7 +174,9 @@ def build_encoder(folder, init, seed, settings, classes=None):
     fresh |= {str(entry[0]) for entry in info["mismatched_keys"]}
     wrong = [n for n in sorted(fresh) if n.startswith(encoder_prefix(model)) and ".pooler." not in n]
     if wrong:
-        raise StudyError(f"{folder} has no tensor {wrong[0]} that fits: {len(wrong)} of the encoder would stay random")
+        raise StudyError(
+            f"{folder} has no tensor {wrong[0]} that fits config.json: {len(wrong)} of the encoder would stay random"
+        )
     return model, sorted(fresh)
 
 

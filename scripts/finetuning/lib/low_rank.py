@@ -7,13 +7,14 @@ import torch
 from common.errors import StudyError
 
 
-def linear_names(model, wanted, head):
+def linear_names(model, wanted, head, arm):
     """Return the names of the encoder's linear modules that LoRA is to adapt.
 
     Args:
         model: the classifier.
         wanted: "all-linear", or a list of ends of names.
-        head: prefix of the head's names.
+        head: prefix of the head's names, or prefixes of all that is trained in any case.
+        arm: how messages call it.
 
     Raises:
         StudyError: an end that no linear module of the encoder has.
@@ -29,18 +30,18 @@ def linear_names(model, wanted, head):
         if not any(name == end or name.endswith(f".{end}") for name in names):
             ends = sorted({name.rsplit(".", 1)[-1] for name in names})
             raise StudyError(
-                f"lora.target_modules of an arm names {end}; the linear modules of its encoder end in {', '.join(ends)}"
+                f"{arm}: lora.target_modules names {end}; the linear modules of its encoder end in {', '.join(ends)}"
             )
     return [name for name in names if any(name == end or name.endswith(f".{end}") for end in wanted)]
 
 
-def add_lora(model, lora, head):
+def add_lora(model, lora, head, arm):
     """Put LoRA beside the encoder's linear modules, in place: they are frozen, the updates and the head are trained.
 
     Args:
         model: the classifier, its weights proved; the updates' first values follow from PyTorch's random state.
         lora: `r`, `lora_alpha`; optional `lora_dropout` (0), `target_modules` ("all-linear").
-        head: prefix of the head's names.
+        head, arm: see `linear_names`.
 
     Returns:
         function: returns a copy of the model with the updates merged into its weights, as it is saved.
@@ -51,7 +52,7 @@ def add_lora(model, lora, head):
     from peft import LoraConfig
     from peft.tuners.lora import LoraModel
 
-    names = linear_names(model, lora.get("target_modules", "all-linear"), head)
+    names = linear_names(model, lora.get("target_modules", "all-linear"), head, arm)
     config = LoraConfig(
         r=lora["r"],
         lora_alpha=lora["lora_alpha"],

@@ -7,13 +7,14 @@ from common.errors import StudyError
 LAYER = re.compile(r"\.(?:layer|layers|h|blocks?)\.(\d+)\.")
 
 
-def freeze_lower(model, depth, head):
+def freeze_lower(model, depth, head, arm):
     """Keep the lower parts of an encoder as they are; dropout in them stays.
 
     Args:
         model: the classifier, before its optimizer is made.
         depth: "encoder": all but the head; a number n: the embeddings and the n lowest layers.
-        head: prefix of the head's names.
+        head: prefix of the head's names, or prefixes of all that is trained in any case.
+        arm: how messages call it.
 
     Raises:
         StudyError: the encoder has fewer layers.
@@ -21,7 +22,7 @@ def freeze_lower(model, depth, head):
     layers = [int(found[1]) for name, _ in model.named_parameters() if (found := LAYER.search(f".{name}"))]
     n_layers = 1 + max(layers, default=-1)
     if depth != "encoder" and depth > n_layers:
-        raise StudyError(f"an arm of finetuning.arms says freeze: {depth}; its encoder has {n_layers} layers: lower it")
+        raise StudyError(f"{arm} says freeze: {depth}; its encoder has {n_layers} layers: lower it")
     for name, parameter in model.named_parameters():
         found = LAYER.search(f".{name}")
         lower = int(found[1]) < depth if depth != "encoder" and found else depth == "encoder" or "embed" in name

@@ -10,6 +10,8 @@ from finetuning.lib.token_ids import apart
 from training.batching import length_sorted_batches
 
 PAD = 1
+# What a model is told of a pair beside ids and mask.
+SEGMENTS = "token_type_ids"
 
 
 def padding_of(model):
@@ -20,7 +22,7 @@ def padding_of(model):
 
 def has_segments(model):
     """Tell whether a model is told which of two texts a token belongs to."""
-    takes = "token_type_ids" in inspect.signature(model.forward).parameters
+    takes = SEGMENTS in inspect.signature(model.forward).parameters
     return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
 
@@ -46,7 +48,7 @@ def pad_batch(sequences, labels=None, length=None, pad=PAD, segments=False):
         mask[row, : len(sequence)] = 1
     batch = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
     if segments and kinds.any():
-        batch["token_type_ids"] = torch.from_numpy(kinds)
+        batch[SEGMENTS] = torch.from_numpy(kinds)
     if labels is not None:
         batch["labels"] = torch.as_tensor(np.asarray(labels, dtype=np.int64))
     return batch

@@ -10,6 +10,7 @@ from finetuning.lib.parts import freeze_lower
 from finetuning.lib.protocol import arm_settings, arm_training, framework_settings
 
 HEAD = "classifier."
+ARM = "finetuning.arms.part"
 TRAINING = {
     "lr": 1e-3,
     "epochs": 3,
@@ -50,7 +51,7 @@ def test_an_arm_has_the_studys_settings_but_for_its_own():
 
 @pytest.mark.parametrize(("depth", "layers"), [(0, {0, 1}), (1, {1}), (2, set()), ("encoder", set())])
 def test_lower_layers_are_frozen_with_the_embeddings(model, depth, layers):
-    freeze_lower(model, depth, HEAD)
+    freeze_lower(model, depth, HEAD, ARM)
     names = trained(model)
     assert {name for name in names if name.startswith(HEAD)} == {
         name for name, _ in model.named_parameters() if name.startswith(HEAD)
@@ -60,14 +61,14 @@ def test_lower_layers_are_frozen_with_the_embeddings(model, depth, layers):
 
 
 def test_more_layers_than_there_are(model):
-    with pytest.raises(StudyError, match="freeze: 3; its encoder has 2 layers"):
-        freeze_lower(model, 3, HEAD)
+    with pytest.raises(StudyError, match="finetuning.arms.part says freeze: 3; its encoder has 2 layers"):
+        freeze_lower(model, 3, HEAD, ARM)
 
 
 def test_lora_trains_updates_and_head_and_is_merged_into_what_is_saved(model):
     ids = torch.tensor([[0, 5, 7, 2]])
     before, names = model(ids).logits, {name for name, _ in model.named_parameters()}
-    merged = add_lora(model, {"r": 2, "lora_alpha": 4, "target_modules": ["query", "value"]}, HEAD)
+    merged = add_lora(model, {"r": 2, "lora_alpha": 4, "target_modules": ["query", "value"]}, HEAD, ARM)
     # B is zero at the start: the model is the one that it was.
     assert torch.equal(model(ids).logits, before)
     own = {name for name in trained(model) if not name.startswith(HEAD)}
@@ -87,6 +88,8 @@ def test_lora_trains_updates_and_head_and_is_merged_into_what_is_saved(model):
 
 
 def test_lora_on_modules_that_there_are_not(model):
-    assert len(linear_names(model, "all-linear", HEAD)) == 2 * 6
-    with pytest.raises(StudyError, match="names q_proj; .* end in dense, key, query, value"):
-        linear_names(model, ["q_proj"], HEAD)
+    assert len(linear_names(model, "all-linear", HEAD, ARM)) == 2 * 6
+    with pytest.raises(
+        StudyError, match=f"{ARM}: lora.target_modules names q_proj; .* end in dense, key, query, value"
+    ):
+        linear_names(model, ["q_proj"], HEAD, ARM)
