@@ -102,6 +102,13 @@ def cross_checks(config):
         yield from _check_qa(config["qa"])
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
+    yield from _check_depths(config)
+    for place, names in (
+        ("finetuning.arms", config["finetuning"]["arms"]),
+        ("finetuning.models", config["finetuning"]["models"]),
+        ("qa.arms", config["qa"]["arms"]),
+    ):
+        yield from _check_case(place, names)
     yield from _check_colours(config["finetuning"]["arms"], config["report"]["colours"])
     yield from _check_sizes(config)
 
@@ -295,6 +302,10 @@ def _check_arms(arms, colours):
             near = difflib.get_close_matches(match, [other for other in arms if other != name], n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]}?" if near else "Name another arm of the study, or leave match out"
             yield f"finetuning.arms.{name}.match is {match}, no other arm of the study. {hint}"
+        elif name == min(circle := _circle(arms, name), default=None):
+            yield (
+                f"finetuning.arms: match goes in a circle, {' -> '.join([*circle, name])}; take match out of one arm"
+            )
         if arm.get("lora") is not None and arm["framework"] != "huggingface":
             yield f"finetuning.arms.{name}.lora: LoRA is for arms of huggingface; take it out, or change framework"
         if arm.get("lora") is not None and arm.get("freeze") is not None:
@@ -314,6 +325,36 @@ def _check_arms(arms, colours):
             near = difflib.get_close_matches(name, arms, n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(arms)}"
             yield f"report.colours.{name}: the study has no such arm. {hint}"
+
+
+def _circle(arms, name):
+    """Return the arms that `match` leads through from an arm back to itself; empty where it does not."""
+    way, other = [name], arms[name].get("match")
+    while other in arms and other not in way:
+        way.append(other)
+        other = arms[other].get("match")
+    return way if other == name else []
+
+
+def _check_depths(config):
+    """Yield the arms of the study's checkpoint that freeze more layers than it has."""
+    layers = config["checkpoint"]["architecture"]["layers"]
+    for name, arm in config["finetuning"]["arms"].items():
+        depth = arm.get("freeze")
+        if arm["model"] == CHECKPOINT and isinstance(depth, int) and depth > layers:
+            yield (
+                f"finetuning.arms.{name}.freeze is {depth}, more than checkpoint.architecture.layers = {layers}; lower "
+                "it, or write encoder"
+            )
+
+
+def _check_case(place, names):
+    """Yield the names that some disks take for one: they become folders."""
+    seen = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            yield f"{place}.{other} and {place}.{name} differ only in case, which some disks ignore; rename one"
 
 
 def _check_colours(names, colours):

@@ -18,6 +18,8 @@ TOKEN = "hf_" + "Secret" * 5
 REVISION = "0123456789abcdef" * 2 + "01234567"
 # Of this size and more, files lie in the storage, as Git LFS's do.
 LARGE = 2000
+# Where the hub redirects to for a small one, on its own host.
+CACHE = "/api/resolve-cache/models"
 
 
 def write_certificate(path):
@@ -95,7 +97,7 @@ class _Hub(_Handler):
             status, wait = hub.busy.pop(0)
             self.answer(status, b"{}", **({} if wait is None else {"Retry_After": wait}))
             return
-        found = re.fullmatch(r"/(.+)/resolve/([^/]+)/(.+)", urlsplit(self.path).path)
+        found = re.fullmatch(r"/(.+)/resolve/([^/]+)/(.+)", urlsplit(self.path).path.removeprefix(CACHE))
         repo, revision, file = found.groups() if found else (None, None, None)
         sent = self.headers.get("Authorization")
         if sent not in (None, f"Bearer {TOKEN}"):
@@ -125,7 +127,11 @@ class _Hub(_Handler):
         headers = {"X_Repo_Commit": REVISION}
         if len(content) < LARGE:
             blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-            self.send_file(content, f'"{blob}"', headers)
+            if self.path.startswith(CACHE):
+                self.send_file(content, f'"{blob}"', headers)
+                return
+            headers |= {"X_Linked_Size": len(content), "X_Linked_ETag": f'"{blob}"'}
+            self.answer(307, Location=f"{CACHE}/{repo}/resolve/{REVISION}/{file}?etag=%22{blob}%22", **headers)
             return
         digest = hashlib.sha256(content).hexdigest()
         hub.links += 1
@@ -174,8 +180,8 @@ class Hub:
         self.says, self.links, self.seen = None, 0, []
 
     def paths(self, server):
-        """Return the paths that were asked of a server."""
-        return [path for name, path, _ in self.seen if name == server]
+        """Return the paths that were asked of a server, without those that the hub redirects to on its own host."""
+        return [path for name, path, _ in self.seen if name == server and not path.startswith(CACHE)]
 
     def headers(self, server, name):
         """Return the values of a header in the requests to a server; None where it was not sent."""

@@ -22,7 +22,7 @@ from transformers import (
 
 from common.errors import StudyError
 from common.files import read_json, write_json, write_lines
-from finetuning import take_model, tokenize_texts
+from finetuning import finetune_huggingface, take_model, tokenize_texts
 from finetuning.lib.encoders import build_encoder, prove_encoder
 from support.encoders import TEXTS, write_encoder
 from support.studies import FINETUNING
@@ -335,3 +335,34 @@ def test_a_tokenizer_that_says_no_length_is_cut_at_the_models(bert):
 def test_a_tokenizer_without_padding(bert):
     change(bert / "tokenizer_config.json", pad_token="absent")
     start(take(bert))
+
+
+@pytest.mark.parametrize("part", [{"freeze": "encoder"}, {"freeze": 1}, {"lora": {"r": 2, "lora_alpha": 4}}])
+def test_what_no_file_has_is_trained_by_every_arm(bert, part):
+    """BERT's masked-language model has no pooler: frozen as drawn it would hide the encoder from the head."""
+    model, fresh = start(take(bert))
+    assert fresh == ["bert.pooler.dense.bias", "bert.pooler.dense.weight", "classifier.bias", "classifier.weight"]
+    finetune_huggingface.restrict(model, part, finetune_huggingface.always_trained(model, fresh), "mine")
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert set(fresh) <= trained and not [name for name in trained if "pooler" in name and "lora" in name]
+    own = {name for name in trained if name.startswith("bert.encoder")}
+    layer = {name for name, _ in model.named_parameters() if name.startswith("bert.encoder.layer.1.")}
+    assert own == (
+        {name for name in own if "lora_" in name} if "lora" in part else layer if part["freeze"] == 1 else set()
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"freeze": 3}, r"^finetuning\.arms\.mine says freeze: 3; its encoder has 2 layers"),
+        (
+            {"lora": {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj"]}},
+            r"^finetuning\.arms\.mine: lora.target_modules names q_proj; .* end in dense, key, query, value$",
+        ),
+    ],
+)
+def test_parts_that_the_model_lacks(bert, part, said):
+    model, fresh = start(take(bert))
+    with pytest.raises(StudyError, match=said):
+        finetune_huggingface.restrict(model, part, finetune_huggingface.always_trained(model, fresh), "mine")

@@ -14,6 +14,7 @@ from support.settings import DELETE, ROOT, SCHEMA, changed, defaults, message
 
 HASH = "0123456789abcdef" * 4
 ARM = {"framework": "fairseq", "model": "checkpoint", "init": "random"}
+HUB = {"repo": "a/b", "revision": HASH[:40]}
 FAULTS = {
     # name: (what is changed, what the message must hold)
     "typo in a key": (
@@ -167,6 +168,45 @@ FAULTS = {
     "model of Hugging Face's in fairseq": (
         {"finetuning.models": {"mine": {"folder": "."}}, "finetuning.arms.fairseq-random.model": "mine"},
         ["finetuning.arms.fairseq-random: the model mine is Hugging Face's"],
+    ),
+    "match of the arm itself": (
+        {"finetuning.arms.fairseq-random.match": "fairseq-random"},
+        ["finetuning.arms.fairseq-random.match is fairseq-random, no other arm", "Did you mean fairseq-pretrained?"],
+    ),
+    "match in a circle": (
+        {"finetuning.arms.fairseq-pretrained.match": "fairseq-random"},
+        ["match goes in a circle, fairseq-pretrained -> fairseq-random -> fairseq-pretrained; take match out"],
+    ),
+    "arms that differ in case": (
+        {"finetuning.arms": {"Slow": ARM, "slow": ARM}},
+        ["finetuning.arms.Slow and finetuning.arms.slow differ only in case", "rename one"],
+    ),
+    "models that differ in case": (
+        {"finetuning.models": {"Mine": {"folder": "."}, "mine": {"folder": "."}}},
+        ["finetuning.models.Mine and finetuning.models.mine differ only in case"],
+    ),
+    "tunings that differ in case": (
+        {"qa.arms": {"Wide": {"r": 64}, "wide": {"r": 32}}},
+        ["qa.arms.Wide and qa.arms.wide differ only in case"],
+    ),
+    "more frozen layers than the checkpoint has": (
+        {"finetuning.arms.fairseq-random.freeze": 2},
+        ["finetuning.arms.fairseq-random.freeze is 2, more than checkpoint.architecture.layers = 1", "lower it"],
+    ),
+    "a rank of an arm that is no LoRA's": (
+        {"finetuning.arms.huggingface-pretrained.lora": {"r": 4, "lora_alpha": 8, "rank": 2}},
+        ["unknown key finetuning.arms.huggingface-pretrained.lora.rank", "the keys of", "lora_alpha"],
+    ),
+    "files of a hub's model without a tokenizer": (
+        {"finetuning.models": {"mine": {"hub": HUB | {"files": ["config.json", "model.safetensors", "README.md"]}}}},
+        [
+            "finetuning.models.mine.hub.files lacks the tokenizer: tokenizer.json, or another of tokenizer.model",
+            "add it",
+        ],
+    ),
+    "files of a hub's base in pickled form": (
+        {"qa.base.source": "hub", "qa.base.hub.files": ["config.json", "pytorch_model.bin", "tokenizer.json"]},
+        ["qa.base.hub.files lacks the weights: model.safetensors, or all shards and their index; add it"],
     ),
     "model without a place": ({"finetuning.models": {"mine": {}}}, ["finetuning.models.mine must have either folder"]),
     "model's folder that there is not": (
