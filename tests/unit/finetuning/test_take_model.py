@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
     AutoModelForSequenceClassification,
+    AutoTokenizer,
     BartConfig,
     BartForSequenceClassification,
     FunnelConfig,
@@ -323,6 +324,16 @@ def test_code_beside_a_model_that_transformers_knows_is_left_out(bert):
     taken = take(bert)
     assert type(start(taken)[0]).__name__ == "BertForSequenceClassification"
     assert "modeling_own.py" not in os.listdir(taken)
+
+
+def test_a_tokenizer_that_tells_segments_to_a_model_that_knows_one(bert):
+    """As RoBERTa's on the hub: the second text of a pair would be looked up beyond the model's only vector."""
+    name = "bert.embeddings.token_type_embeddings.weight"
+    change(bert / "config.json", type_vocab_size=1)
+    change_tensors(bert, lambda tensors: tensors | {name: tensors[name][:1].clone()})
+    model, _ = start(taken := take(bert))
+    told = AutoTokenizer.from_pretrained(str(taken))("bon livre", "facile", return_tensors="pt")
+    assert set(told) == {"input_ids", "attention_mask"} and torch.isfinite(model.eval()(**told).logits).all()
 
 
 def test_a_tokenizer_that_says_no_length_is_cut_at_the_models(bert):
