@@ -11,6 +11,7 @@ import yaml
 from common.arms import CHECKPOINT, KNOWN
 from common.errors import StudyError
 from study.addresses import table_files, uses_checkpoint
+from study.grids import check_grids
 from study.qa_arms import check_arms, check_prompt, ranks_as_arms
 
 # 32 bits; the bounds of most settings are far below, in the schema.
@@ -97,6 +98,7 @@ def cross_checks(config):
     yield from _check_checkpoint(config["checkpoint"])
     if config["qa"]["enabled"]:
         yield from _check_qa(config["qa"])
+    yield from check_grids(config["finetuning"])
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from _check_colours(config["finetuning"]["arms"], config["report"]["colours"])
@@ -428,7 +430,7 @@ def _unknown_key(path, key, known, schema):
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return f"unknown key {name}. Did you mean {_name([*path, near[0]])}?"
-    places = [place for place in key_paths(schema) if not place.startswith(("finetuning.arms.", "qa.arms."))]
+    places = [place for place in key_paths(schema) if not place.startswith(("finetuning.arms.", "finetuning.grids.", "qa.arms."))]
     elsewhere = [place for place in places if place.split(".")[-1] == key]
     where = f"the keys of {_name(path)}" if path else "the outermost keys"
     hint = f". There is a key {' and a key '.join(elsewhere)}" if elsewhere else ""
