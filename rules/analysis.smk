@@ -1,5 +1,7 @@
 """From finished runs to what they say: tables, statistics, parameter counts, claims, figures."""
 
+from finetuning.lib.recipes import compared_recipes
+
 # Whose tensors are counted.
 COUNTED = {
     **({"checkpoint": "<results>/checkpoint/model.pt"} if USES_CHECKPOINT else {}),
@@ -88,6 +90,18 @@ CLASS_TABLES = {
     "macro": "<results>/errors/macro.tsv",
     "confusion_arms": "<results>/errors/confusion_arms.tsv",
 }
+# Asked for where pretrained and random arms share several recipes.
+RECIPES = compared_recipes(config["finetuning"])
+RECIPE_TABLES = (
+    {
+        "recipes": "<results>/recipes.tsv",
+        "recipe_differences": "<results>/recipes/differences.tsv",
+        "recipe_runs": "<results>/recipes/runs.tsv",
+    }
+    if RECIPES
+    else {}
+)
+RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
 ERROR_FIGURES = ("confusion", "agreement", "calibration", "by_length")
 # Of others' reviews the page leaves the words out, unless the study says otherwise.
 SHOW_TEXTS = config["report"]["show_texts"]
@@ -378,6 +392,42 @@ rule compute_statistics:
         run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
     script:
         "../scripts/analysis/compute_statistics.py"
+
+
+if RECIPES:
+
+    # Chosen on validation; the predictions on test are for what is said of the choice.
+    rule compare_recipes:
+        input:
+            runs="<results>/runs.tsv",
+            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+        output:
+            table=shown(RECIPE_TABLES["recipes"], "recipes", "Sentiment", table="recipes, chosen on validation"),
+            differing=shown(RECIPE_TABLES["recipe_differences"], "recipes", "Sentiment", table="differences by recipe"),
+            seeds=RECIPE_TABLES["recipe_runs"],
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
+            recipes=RECIPES,
+        script:
+            "../scripts/analysis/compare_recipes.py"
+
+    rule plot_recipes:
+        input:
+            table=RECIPE_TABLES["recipes"],
+            differing=RECIPE_TABLES["recipe_differences"],
+            seeds=RECIPE_TABLES["recipe_runs"],
+            manifest="<results>/data/manifest.json",
+        output:
+            svg=shown(RECIPE_FIGURE[0], "recipes", "Sentiment", "Arms compared", figure="accuracy by learning rate"),
+            png="<results>/figures/recipes.png",
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/analysis/plot_recipes.py"
 
 
 rule build_parameter_ledger:

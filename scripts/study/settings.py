@@ -430,7 +430,8 @@ def _unknown_key(path, key, known, schema):
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return f"unknown key {name}. Did you mean {_name([*path, near[0]])}?"
-    places = [place for place in key_paths(schema) if not place.startswith(("finetuning.arms.", "finetuning.grids.", "qa.arms."))]
+    free = ("finetuning.arms.", "finetuning.grids.", "qa.arms.")
+    places = [place for place in key_paths(schema) if not place.startswith(free)]
     elsewhere = [place for place in places if place.split(".")[-1] == key]
     where = f"the keys of {_name(path)}" if path else "the outermost keys"
     hint = f". There is a key {' and a key '.join(elsewhere)}" if elsewhere else ""
