@@ -69,8 +69,9 @@ wildcard_constraints:
     arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *qa_arms(config["qa"])])),
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
-    split="train|valid|test",
-    part="train-valid|test",
+    split=r"train|valid|test|train-\d+",
+    part=r"train-valid|test|train-\d+-valid",
+    n_train=r"\d+",
     measure="accuracy|highest_so_far",
 
 
@@ -92,6 +93,9 @@ FOREIGN = [name for name in STARTS if name != CHECKPOINT]
 # Where no arm does, nothing of the checkpoint is made.
 USES_CHECKPOINT = uses_checkpoint(config)
 SPLITS = ("train", "valid", "test")
+# Sizes of the subsets that arms learn from, where not from all training reviews: each a split of its own, `train-300`.
+SUBSETS = sorted({arm["n_train"] for arm in config["finetuning"]["arms"].values() if arm.get("n_train")})
+ALL_SPLITS = (*SPLITS, *(f"train-{n}" for n in SUBSETS))
 # Of every epoch.
 KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
 # A job on another machine has the code and no repository.
@@ -256,6 +260,17 @@ def tokenizer_of(wildcards):
 def token_ids(split):
     """An input function: a split's token ids by the tokenizer of the arm's model."""
     return lambda wildcards: path(f"<results>/finetuning/token-ids/{ARMS[wildcards.arm].model}/{split}.npz")
+
+
+def training_split(arm):
+    """The split that an arm learns from."""
+    n_train = config["finetuning"]["arms"][arm].get("n_train")
+    return f"train-{n_train}" if n_train else "train"
+
+
+def training_ids(wildcards):
+    """The token ids that an arm learns from, by the tokenizer of its model."""
+    return token_ids(training_split(wildcards.arm))(wildcards)
 
 
 def parity(*splits):

@@ -4,7 +4,9 @@ from finetuning.lib.protocol import arm_settings, arm_training, framework_settin
 
 # Training sees `train-valid` only; the test reviews are a folder of their own.
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
-PART_OF = {split: part for part, splits in PARTS.items() for split in splits}
+PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
+# The first part of several that hold a split.
+PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in splits}
 # One run of each framework stands for it where weights and logits are compared: the first arm's first seed.
 FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.items()) if arm.model == CHECKPOINT}
 # Asked for where the study has both frameworks.
@@ -24,7 +26,8 @@ rule binarize_texts:
         "../envs/fairseq.yaml"
     params:
         classes=config["data"]["labels"],
-        splits=lambda wildcards: PARTS[wildcards.part],
+        # As fairseq calls them: a subset is its `train`.
+        splits=lambda wildcards: [split.partition("-")[0] for split in PARTS[wildcards.part]],
         max_positions=ARCHITECTURE["max_positions"],
     script:
         "../scripts/finetuning/binarize_texts.py"
@@ -92,7 +95,7 @@ rule compare_token_ids:
 rule finetune_fairseq:
     input:
         unpack(starting_checkpoint),
-        data="<results>/finetuning/data-bin/train-valid",
+        data=lambda wildcards: path(f"<results>/finetuning/data-bin/{training_split(wildcards.arm)}-valid"),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -120,10 +123,12 @@ rule finetune_fairseq:
 
 rule finetune_huggingface:
     input:
-        train=token_ids("train"),
+        train=training_ids,
         valid=token_ids("valid"),
         # Not read: no run starts on token ids that differ from fairseq's.
-        parity=lambda wildcards: parity("train", "valid") if ARMS[wildcards.arm].model == CHECKPOINT else [],
+        parity=lambda wildcards: (
+            parity(training_split(wildcards.arm), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
+        ),
         checkpoint=lambda wildcards: model_folder(ARMS[wildcards.arm].model),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),

@@ -99,6 +99,7 @@ def cross_checks(config):
     if config["qa"]["enabled"]:
         yield from _check_qa(config["qa"])
     yield from check_grids(config["finetuning"])
+    yield from _check_subsets(config)
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from _check_colours(config["finetuning"]["arms"], config["report"]["colours"])
@@ -251,6 +252,16 @@ def _check_qa(qa):
         yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
     yield from check_arms(qa)
     yield from check_prompt(qa["prompt"])
+
+
+def _check_subsets(config):
+    """Yield the arms that learn from more reviews than there are, as far as the settings tell."""
+    n_train = config["data"]["n_train"]
+    for name, arm in config["finetuning"]["arms"].items():
+        wanted = arm.get("n_train")
+        if wanted is not None and n_train is not None and wanted > n_train:
+            key = f"finetuning.arms.{name}.n_train"
+            yield f"{key} is {wanted}, more than data.n_train = {n_train}; lower it or raise that"
 
 
 def _check_models(finetuning):

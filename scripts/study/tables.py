@@ -172,6 +172,13 @@ COLUMNS = {
         "lower end of the interval that holds for all shared recipes of the pair together (Bonferroni)",
     ),
     "joint_high": ("number", "share", "its upper end"),
+    # Learning curves.
+    "curve": ("text", "", "what grows: labelled reviews, or pretraining updates"),
+    "amount": (
+        "integer",
+        "reviews; updates",
+        "labelled reviews that the arm learns from, or updates of its checkpoint",
+    ),
     # Where runs go wrong.
     "n_wrong": ("integer", "reviews", "test reviews with the wrong answer"),
     "confidence": ("share", "", "mean probability of the answers given"),
@@ -329,6 +336,10 @@ TABLES = {
     "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
     "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "
     "exact_high",
+    "learning_curves/means.tsv": "curve start arm init amount n_seeds n_test mean sd_ddof1 min max level low high",
+    "learning_curves/runs.tsv": "curve start arm init amount seed valid_accuracy test_accuracy",
+    "learning_curves/baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test "
+    "test_accuracy exact_low exact_high",
     "errors.tsv": "id label n_runs n_right outcome",
     "errors/confusion.tsv": "arm seed label prediction n_reviews share",
     "errors/by_class.tsv": "arm label metric n_reviews n_seeds mean sd_ddof1 min max t_low t_high",

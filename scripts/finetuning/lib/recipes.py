@@ -10,12 +10,13 @@ RECIPE = ("lr", "epochs")
 IDLE = ("match", "framework", "model", "init", "training")
 
 
-def describe(finetuning, name):
+def describe(finetuning, name, without=()):
     """Return what an arm starts from and its recipe.
 
     Args:
         finetuning: config section `finetuning`.
         name: of the arm.
+        without: settings of the arm that are not told.
 
     Returns:
         dict: `pair` (what arms of both starts share, in words), `start` (the same with what the arm starts from),
@@ -23,7 +24,7 @@ def describe(finetuning, name):
     """
     arm, training = finetuning["arms"][name], arm_training(finetuning, name)
     model = [] if arm["model"] == CHECKPOINT else [arm["model"]]
-    own = {key: value for key, value in arm.items() if key not in IDLE and value is not None}
+    own = {key: value for key, value in arm.items() if key not in (*IDLE, *without) and value is not None}
     own |= {key: value for key, value in training.items() if key not in (*RECIPE, "save_every")}
     for key, value in (finetuning["training"] | {"protocol": finetuning["protocol"]}).items():
         if own.get(key) == value:

@@ -168,11 +168,20 @@ def horizontal_ticks(scale, top, bottom, unit=1, decimals=0):
     return joined([*lines, tag("g", joined(texts), data_ticks="x", data_unit=unit, data_x=scale.record)])
 
 
-def rate_ticks(scale, rates, top, bottom):
-    """Return grid lines and numbers below, at the rates of a logarithmic axis."""
+def rate_ticks(scale, rates, top, bottom, show=rate):
+    """Return grid lines and numbers below, at the rates that were tried."""
     lines = [tag("line", class_="grid", x1=scale(v), x2=scale(v), y1=float(top), y2=float(bottom)) for v in rates]
-    texts = [tag("text", rate(v), class_="tick", x=scale(v), y=bottom + 14.0) for v in rates]
+    texts = [tag("text", show(v), class_="tick", x=scale(v), y=bottom + 14.0) for v in rates]
     return joined([*lines, tag("g", joined(texts), data_ticks="x", data_unit=1, data_x=scale.record)])
+
+
+def amount_ticks(scale, amounts, top, bottom):
+    """Return the same at whole numbers, from the largest on those that leave room for each other's digits."""
+    kept = []
+    for amount in sorted(amounts, reverse=True):
+        if all(abs(scale(amount) - scale(other)) >= 34 for other in kept):
+            kept.append(amount)
+    return rate_ticks(scale, sorted(kept), top, bottom, lambda amount: f"{amount:.0f}")
 
 
 def vertical_ticks(scale, left, right, unit=1, decimals=0):
