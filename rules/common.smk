@@ -28,6 +28,8 @@ from study.addresses import (
     checkpoint_files,
     hub_addresses,
     is_address,
+    kept_file,
+    kept_updates,
     missing_checkpoint,
     record_path,
     retrievals,
@@ -179,7 +181,7 @@ def checkpoint_of_folder():
         )
     if missing and workflow.is_main_process:
         logger.info(f"checkpoint.folder: there is no {missing}; the study's own copy is used instead")
-    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"])]
+    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"], kept_updates(config))]
 
 
 def source_files():
@@ -225,8 +227,9 @@ def run_checkpoints(folder):
 
 def starting_checkpoint(wildcards):
     """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
-    pretrained = ARMS[wildcards.arm].init == "pretrained"
-    return {"checkpoint": path("<results>/checkpoint/model.pt")} if pretrained else {}
+    update = config["finetuning"]["arms"][wildcards.arm].get("at_update")
+    file = kept_file(update) if update else "model.pt"
+    return {"checkpoint": path(f"<results>/checkpoint/{file}")} if ARMS[wildcards.arm].init == "pretrained" else {}
 
 
 def names_of(framework):
@@ -242,6 +245,12 @@ def of_framework(framework):
 def model_folder(name):
     """The Hugging Face folder of a model."""
     return path("<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}")
+
+
+def start_folder(arm):
+    """The Hugging Face folder that an arm starts from."""
+    update = config["finetuning"]["arms"][arm].get("at_update")
+    return path(f"<results>/checkpoint/kept/update{update}/huggingface") if update else model_folder(ARMS[arm].model)
 
 
 def model_files(wildcards):

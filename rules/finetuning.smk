@@ -9,6 +9,10 @@ PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
 PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in splits}
 # One run of each framework stands for it where weights and logits are compared: the first arm's first seed.
 FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.items()) if arm.model == CHECKPOINT}
+# What arms start from, by name: the models, and the checkpoint at earlier updates.
+PROVED = {model: model_folder(model) for model in STARTS} | {
+    f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
+}
 # Asked for where the study has both frameworks.
 LOGIT_PARITY = ["<results>/logit_parity.tsv"] if len(FIRST_RUNS) == 2 else []
 
@@ -129,7 +133,7 @@ rule finetune_huggingface:
         parity=lambda wildcards: (
             parity(training_split(wildcards.arm), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
         ),
-        checkpoint=lambda wildcards: model_folder(ARMS[wildcards.arm].model),
+        checkpoint=lambda wildcards: start_folder(wildcards.arm),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -255,14 +259,19 @@ rule test_curve_huggingface:
 rule prove_weights:
     input:
         proofs=runs("<run>/weights.json"),
-        converted=[model_folder(model) for model in STARTS],
+        converted=list(PROVED.values()),
     output:
         table=shown("<results>/weights.tsv", "weights", "Trust", table="proof of weights"),
     localrule: True
     conda:
         "../envs/data.yaml"
     params:
-        models=STARTS,
+        **(
+            {"updates": {name: arm.get("at_update") for name, arm in config["finetuning"]["arms"].items()}}
+            if KEPT
+            else {}
+        ),
+        models=list(PROVED),
         arms={name: list(arm) for name, arm in ARMS.items()},
     script:
         "../scripts/finetuning/prove_weights.py"
@@ -316,7 +325,7 @@ rule export_model:
         checkpoints="<run>/selected",
         selected="<run>/selected.json",
         run="<run>/run.json",
-        converted=lambda wildcards: model_folder(ARMS[wildcards.arm].model),
+        converted=lambda wildcards: start_folder(wildcards.arm),
         runs="<results>/runs.tsv",
         test_accuracy="<results>/test_accuracy.tsv",
         arms="<results>/statistics/arms.tsv",

@@ -4,9 +4,9 @@ import difflib
 import itertools
 
 # What a grid may vary, and how an arm's name says it.
-AXES = {"lr": "lr", "epochs": "epochs", "n_train": "n"}
+AXES = {"lr": "lr", "epochs": "epochs", "n_train": "n", "at_update": "update"}
 # Keys of the arm itself; the others belong to its block `training`.
-OWN = ("n_train",)
+OWN = ("n_train", "at_update")
 # Of an arm's name: as in the schema.
 LONGEST = 40
 

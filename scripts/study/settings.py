@@ -100,6 +100,7 @@ def cross_checks(config):
         yield from _check_qa(config["qa"])
     yield from check_grids(config["finetuning"])
     yield from _check_subsets(config)
+    yield from _check_kept(config)
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from _check_colours(config["finetuning"]["arms"], config["report"]["colours"])
@@ -262,6 +263,29 @@ def _check_subsets(config):
         if wanted is not None and n_train is not None and wanted > n_train:
             key = f"finetuning.arms.{name}.n_train"
             yield f"{key} is {wanted}, more than data.n_train = {n_train}; lower it or raise that"
+
+
+def _check_kept(config):
+    """Yield the updates of the pretraining that cannot be kept, and the arms that start from one that is not."""
+    checkpoint = config["checkpoint"]
+    source, pretraining = checkpoint["source"], checkpoint["pretraining"]
+    for update in (pretraining["keep"] or []) if source == "pretrain" else []:
+        if update > pretraining["updates"] or update % pretraining["validate_every"]:
+            yield (
+                f"checkpoint.pretraining.keep holds {update}; it must be a multiple of "
+                f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, at most "
+                f"checkpoint.pretraining.updates = {pretraining['updates']}"
+            )
+    for name, arm in config["finetuning"]["arms"].items():
+        update, place = arm.get("at_update"), f"finetuning.arms.{name}.at_update"
+        if update is None:
+            continue
+        if arm["model"] != CHECKPOINT or arm["init"] != "pretrained":
+            yield f"{place} is for arms with model: {CHECKPOINT} and init: pretrained; take it out"
+        elif source == "fetch":
+            yield f"{place} is {update}, and a fetched checkpoint has its last weights only; take it out"
+        elif source == "pretrain" and update not in (pretraining["keep"] or []):
+            yield f"{place} is {update}, which is not kept; add it to checkpoint.pretraining.keep"
 
 
 def _check_models(finetuning):

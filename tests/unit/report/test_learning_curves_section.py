@@ -31,7 +31,7 @@ def test_the_page_with_its_curves_is_borne_out_by_the_files(made):
     assert [len(re.findall("data-row", chart)) for chart in charts] == [24 + 6, 16 + 2]
     text = " ".join(re.sub(r"<[^>]+>", "", section).split())
     assert "Mean test accuracy by labelled reviews. Hugging Face, pretrained:" in text
-    assert re.search(r"tfidf_words: [\d.]+&nbsp;% at 100, [\d.]+&nbsp;% at 1\u202f800; words of tfidf_char", text)
+    assert re.search(r"tfidf_words: [\d.]+&nbsp;% at 100, [\d.]+&nbsp;% at 1 800; words of tfidf_char", text)
     assert "Zero updates is the start from random weights." in text
 
 

@@ -64,7 +64,7 @@ def test_a_rate_is_short_in_a_name(value, text):
 
 FAULTS = {
     "no list": ({"arms": ["pre"]}, "grids must be a list"),
-    "no axis": ([{"arms": ["pre"]}], "entry 1 varies nothing: give at least one of lr, epochs, n_train"),
+    "no axis": ([{"arms": ["pre"]}], "entry 1 varies nothing: give at least one of lr, epochs, n_train, at_update"),
     "no arms": ([{"lr": [0.1]}], "finetuning.grids, entry 1, arms is missing"),
     "unknown arm": ([GRID | {"arms": ["prr", "ran"]}], "arms: prr is no arm of the study. Did you mean pre?"),
     "an arm twice": ([GRID, GRID], "the arm pre is in entries 1 and 2; leave it in one"),
