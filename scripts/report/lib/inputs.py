@@ -43,18 +43,6 @@ def located(node, path, place="", row=None, key=None):
     return node if node is None or isinstance(node, bool) else Value(node, path, row, place, key)
 
 
-def across(frame, key, names, values):
-    """Return a frame with a row for each key and a column for each text in `names`, empty where it has no value.
-
-    Not by pandas' pivot, which makes plain texts of the `Value`s of a large table.
-    """
-    columns, rows = sorted(set(map(str, frame[names]))), {}
-    for row in frame.to_dict("records"):
-        own = {name: row[name] for name in key} | dict.fromkeys(columns, "")
-        rows.setdefault(tuple(own[name] for name in key), own)[str(row[names])] = row[values]
-    return pd.DataFrame(list(rows.values()), dtype=object)
-
-
 @dataclasses.dataclass
 class Study:
     """What a section may read.

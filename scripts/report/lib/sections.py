@@ -16,7 +16,7 @@ from common.machine import PLACES, settings_hash, study_settings
 from report.lib import charts
 from report.lib.arms import anchor_of, label_of
 from report.lib.formats import FILTERS, joined
-from report.lib.inputs import Table, across, located
+from report.lib.inputs import Table, located
 from report.lib.records import Derived, Key, Value, derive
 from report.lib.sections_answer import answer, arms_with_intervals
 from report.lib.sections_errors import POLARITY, errors
@@ -45,7 +45,7 @@ STEPS = {
 def test_accuracy(study):
     """The table of arms with every seed's figure, and the table of runs."""
     runs = study.frame("runs")
-    by_seed = across(runs, ARM, "seed", "test_accuracy")
+    by_seed = runs.pivot(index=ARM, columns="seed", values="test_accuracy").fillna("").reset_index()
     arms = arms_with_intervals(study).merge(by_seed, on=ARM)
     return {
         "arms": Table(arms.to_dict("records"), study.href("test_accuracy")),
@@ -74,7 +74,7 @@ def curve(study, svg, data):
     valid = points[points["split"] == "valid"]
     epochs = sorted(valid["epoch"].unique(), key=int)
     key = ["seed", "epoch"]
-    by_split = across(points, key, "split", "accuracy")
+    by_split = points.pivot(index=key, columns="split", values="accuracy").fillna("").reset_index()
     # The last row of a seed's epoch says whether that epoch was chosen.
     table = points.drop_duplicates(key, keep="last")[[*key, "update", "chosen"]].merge(by_split, on=key)
     table = table.sort_values(key, key=lambda column: column.astype(int))

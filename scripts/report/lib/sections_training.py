@@ -5,7 +5,7 @@ import os
 from common.arms import ARM
 from report.lib import charts
 from report.lib.arms import coloured
-from report.lib.inputs import Table, across
+from report.lib.inputs import Table
 
 # Charts over training: split, metric, title, what a value is called in a mark's words, factor of the axis.
 PANELS = (
@@ -97,7 +97,7 @@ def overfitting(study):
         points = study.read(path)
         key = [*ARM, "seed", "epoch", "update"]
         wide = points.assign(name=points["split"] + "_" + points["metric"])
-        wide = across(wide, key, "name", "value")
+        wide = wide.pivot(index=key, columns="name", values="value").reset_index()
         wide = wide.sort_values(["seed", "epoch"], key=lambda column: column.astype(int))
         own = wide.iloc[0][ARM].to_dict()
         figures.append(
