@@ -91,7 +91,7 @@ def test_both_curves_are_on_the_checked_page(results):
     ]
     assert '<section id="learning-curves"' in (results / "report.html").read_text(encoding="utf-8")
     numbers = {row["file"] for row in read_tsv(results / "report_numbers.tsv")}
-    assert {"learning_curves/means.tsv", "learning_curves/baselines.tsv"} <= numbers
+    assert {f"results/tiny/learning_curves/{name}.tsv" for name in ("means", "baselines")} <= numbers
 
 
 def test_a_second_run_has_nothing_to_do(results):

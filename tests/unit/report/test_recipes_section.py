@@ -49,6 +49,15 @@ def test_the_page_with_its_charts_is_borne_out_by_the_files(made):
     assert [len(re.findall("data-row", chart)) for chart in charts] == [4 + 12 + 6] * 2
 
 
+def test_the_dots_of_a_rate_lie_at_its_tick(made):
+    """The axis is logarithmic for both; the two starts stand 4 units aside."""
+    chart = re.findall(r'<svg class="chart".*?</svg>', section_of(made[3]), re.DOTALL)[0]
+    ticks = [float(x) for x in re.findall(r'<text class="tick" x="([\d.]+)" y="204">', chart)]
+    dots = {float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="4.4" data-row', chart)}
+    beside = {round(tick + side, 2) for tick in ticks for side in (-4, 0, 4)}
+    assert len(ticks) == 2 and sorted(dots) == pytest.approx(sorted(beside), abs=0.011)
+
+
 def test_it_answers_with_the_two_recipes_that_differ(made):
     text = words_of(made[3])
     assert "Hugging Face Yes With learning rate 1e-5 and" in text and "with learning rate 3e-4 and" in text
@@ -92,12 +101,14 @@ def test_a_study_without_several_recipes_has_no_such_section(made, tmp_path):
         (r'(<circle cx="[\d.]+" cy=")([\d.]+)(" r="4.4" data-row="3")', "the chart of recipes/runs.tsv"),
         (r'(<line x1="[\d.]+" x2="[\d.]+" y1=")([\d.]+)(" y2="[\d.]+" class="joint")', "recipes/differences.tsv"),
         (r'(<text class="tick" x=")([\d.]+)(" y="204">3e-4)', "the axis of a chart"),
+        # A printed rate in the table.
+        (r'(\|peak_lr\)">)(3)(e-4</td>)', "it should be 0.0003 as a digit and a power of ten"),
     ],
 )
 def test_a_mark_that_is_moved_is_found(made, tmp_path, pattern, words):
     folder, files, settings, html = made
     place = html.index('<section id="recipes"')
-    changed = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) + 1:.2f}{m[3]}", html[place:], count=1)
+    changed = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) + 1:g}{m[3]}", html[place:], count=1)
     assert changed != html[place:]
     (folder / "report.html").write_text(html[:place] + changed, encoding="utf-8", newline="")
     with pytest.raises(StudyError, match=words):
