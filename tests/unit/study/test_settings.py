@@ -424,7 +424,9 @@ def test_schema_and_defaults_do_not_drift():
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
     empty += ("finetuning.grids.",)
     # What an arm may have otherwise than the study.
-    empty += tuple(f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training"))
+    empty += tuple(
+        f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training", "n_train", "at_update")
+    )
     alone = set(key_paths(schema)) - paths_of(defaults())
     assert {key for key in alone if not key.startswith(empty)} == set()
     assert all(any(key.startswith(block) for key in alone) for block in empty)
