@@ -120,12 +120,13 @@ study-file:
 # What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
 # checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
 PAGE_RULES := aggregate_runs count_errors measure_errors measure_classes tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
-	plot_arms_by_epoch plot_train_and_valid measure_overfitting derive_parameters plot_parameters \
+	plot_arms_by_epoch plot_train_and_valid measure_overfitting compare_recipes plot_recipes tabulate_learning_curves plot_learning_curves train_subset_baselines \
+	derive_parameters plot_parameters \
 	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss tabulate_rank_sweep \
 	plot_rank_sweep build_lora_ledger plot_lora_schematic record_provenance build_report check_report
 PAGE_FILES := report.html report_alone.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \
 	test_accuracy.tsv test_accuracy.md test_accuracy.tex audit.tsv audit.json protocol_diff.tsv baselines.tsv \
-	claims.tsv claims_by_report.tsv statistics figures errors overfitting parameters qa/runs.tsv qa/loss.tsv qa/summary.tsv \
+	claims.tsv claims_by_report.tsv recipes.tsv recipes learning_curves statistics figures errors overfitting parameters qa/runs.tsv qa/loss.tsv qa/summary.tsv \
 	qa/generations.jsonl qa/lora_ledger.tsv qa/lora_ledger.md qa/rank_sweep.tsv qa/figures
 # The study that STUDY names, else the embedded one, by the name in its file.
 STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)

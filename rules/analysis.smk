@@ -1,5 +1,8 @@
 """From finished runs to what they say: tables, statistics, parameter counts, claims, figures."""
 
+from finetuning.lib.learning_curves import CURVES as LEARNING_CURVES, learning_points
+from finetuning.lib.recipes import compared_recipes
+
 # Whose tensors are counted.
 COUNTED = {
     **({"checkpoint": "<results>/checkpoint/model.pt"} if USES_CHECKPOINT else {}),
@@ -49,7 +52,7 @@ FRAMEWORK_STEPS = {
 }
 DATA_JOBS = [
     *(f"binarize_texts/{part}" for part in PARTS),
-    *(f"tokenize_texts/checkpoint/{split}" for split in SPLITS),
+    *(f"tokenize_texts/checkpoint/{split}" for split in ALL_SPLITS),
     "convert_tokenizer",
     "convert_checkpoint",
 ]
@@ -90,11 +93,45 @@ CLASS_TABLES = {
 }
 # All arms over training: as measured, and the highest so far.
 MEASURES = ("accuracy", "highest_so_far")
+# Asked for where pretrained and random arms share several recipes.
+RECIPES = compared_recipes(config["finetuning"])
+RECIPE_TABLES = (
+    {
+        "recipes": "<results>/recipes.tsv",
+        "recipe_differences": "<results>/recipes/differences.tsv",
+        "recipe_runs": "<results>/recipes/runs.tsv",
+    }
+    if RECIPES
+    else {}
+)
+RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
+# Asked for where arms differ in how much they learn from.
+LEARNING_POINTS = learning_points(
+    config["finetuning"], config["checkpoint"]["pretraining"]["updates"] if SOURCE == "pretrain" else None
+)
+LEARNING_TABLES = (
+    {
+        "learning_curve_means": "<results>/learning_curves/means.tsv",
+        "learning_curve_runs": "<results>/learning_curves/runs.tsv",
+    }
+    if LEARNING_POINTS
+    else {}
+)
+# What the simple models reach, where a curve is of labelled reviews.
+if any(point["curve"] == LEARNING_CURVES["n_train"] for point in LEARNING_POINTS):
+    LEARNING_TABLES["learning_curve_baselines"] = "<results>/learning_curves/baselines.tsv"
+LEARNING_FIGURE = ["<results>/figures/learning_curves.svg"] if LEARNING_POINTS else []
 ERROR_FIGURES = ("confusion", "agreement", "calibration", "by_length")
 # Of others' reviews the page leaves the words out, unless the study says otherwise.
 SHOW_TEXTS = config["report"]["show_texts"]
 if SHOW_TEXTS == "auto":
     SHOW_TEXTS = config["data"]["source"] == "embedded"
+
+
+# A parameter that a study without subsets lacks, so that its tables are as they were.
+SUBSET_SIZES = (
+    {"subsets": {name: arm.get("n_train") for name, arm in config["finetuning"]["arms"].items()}} if SUBSETS else {}
+)
 
 
 rule aggregate_runs:
@@ -116,6 +153,7 @@ rule aggregate_runs:
     conda:
         "../envs/report.yaml"
     params:
+        **SUBSET_SIZES,
         study=config["study"],
     script:
         "../scripts/analysis/aggregate_runs.py"
@@ -394,6 +432,79 @@ rule compute_statistics:
         run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
     script:
         "../scripts/analysis/compute_statistics.py"
+
+
+if RECIPES:
+
+    # Chosen on validation; the predictions on test are for what is said of the choice.
+    rule compare_recipes:
+        input:
+            runs="<results>/runs.tsv",
+            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+        output:
+            table=shown(RECIPE_TABLES["recipes"], "recipes", "Sentiment", table="recipes, chosen on validation"),
+            differing=shown(RECIPE_TABLES["recipe_differences"], "recipes", "Sentiment", table="differences by recipe"),
+            seeds=RECIPE_TABLES["recipe_runs"],
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
+            recipes=RECIPES,
+        script:
+            "../scripts/analysis/compare_recipes.py"
+
+    rule plot_recipes:
+        input:
+            table=RECIPE_TABLES["recipes"],
+            differing=RECIPE_TABLES["recipe_differences"],
+            seeds=RECIPE_TABLES["recipe_runs"],
+            manifest="<results>/data/manifest.json",
+        output:
+            svg=shown(RECIPE_FIGURE[0], "recipes", "Sentiment", "Arms compared", figure="accuracy by learning rate"),
+            png="<results>/figures/recipes.png",
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/analysis/plot_recipes.py"
+
+
+if LEARNING_POINTS:
+
+    rule tabulate_learning_curves:
+        input:
+            runs="<results>/runs.tsv",
+            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+        output:
+            means=shown(
+                LEARNING_TABLES["learning_curve_means"], "learning_curves", "Sentiment", table="learning curves"
+            ),
+            seeds=LEARNING_TABLES["learning_curve_runs"],
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
+            points=LEARNING_POINTS,
+        script:
+            "../scripts/analysis/tabulate_learning_curves.py"
+
+    rule plot_learning_curves:
+        input:
+            means=LEARNING_TABLES["learning_curve_means"],
+            seeds=LEARNING_TABLES["learning_curve_runs"],
+            whole="<results>/baselines.tsv",
+            simple=[table for name, table in LEARNING_TABLES.items() if name == "learning_curve_baselines"],
+            manifest="<results>/data/manifest.json",
+        output:
+            svg=shown(LEARNING_FIGURE[0], "learning_curves", "Sentiment", "Arms compared", figure="learning curves"),
+            png="<results>/figures/learning_curves.png",
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/analysis/plot_learning_curves.py"
 
 
 rule build_parameter_ledger:

@@ -1,11 +1,14 @@
 """The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
 
-from study.addresses import CHECKPOINT_FILES
+from study.addresses import CHECKPOINT_FILES, kept_file, kept_updates
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
 SOURCE = config["checkpoint"]["source"]
 # Asked for by `all` where the study fetches both forms of the checkpoint; no arm depends on it.
 FETCHED_COMPARISON = []
+# Updates of the pretraining that arms start from, and those whose weights a pretraining here keeps.
+KEPT = kept_updates(config)
+KEEP = config["checkpoint"]["pretraining"]["keep"] or []
 
 
 if SOURCE != "pretrain":
@@ -15,7 +18,7 @@ if SOURCE != "pretrain":
             # A folder that a rule declares whole is an input as a whole.
             sources=checkpoint_of_folder() if SOURCE == "folder" else "<results>/checkpoint/fetched/fairseq",
         output:
-            destinations=[f"<results>/checkpoint/{name}" for name in CHECKPOINT_FILES],
+            destinations=[f"<results>/checkpoint/{name}" for name in (*CHECKPOINT_FILES, *map(kept_file, KEPT))],
         conda:
             "../envs/data.yaml"
         resources:
@@ -131,6 +134,7 @@ if SOURCE == "pretrain":
         input:
             data="<results>/checkpoint/corpus-bin",
         output:
+            **({"kept": [f"<results>/checkpoint/{kept_file(update)}" for update in KEEP]} if KEEP else {}),
             model="<results>/checkpoint/model.pt",
             history="<results>/checkpoint/pretraining.tsv",
             tensorboard=directory("<results>/checkpoint/tensorboard"),
@@ -144,8 +148,10 @@ if SOURCE == "pretrain":
             mem_mb=grow(4000),
             runtime=grow("24h"),
         params:
+            **({"keep": KEEP} if KEEP else {}),
             architecture=ARCHITECTURE,
-            pretraining=config["checkpoint"]["pretraining"],
+            # Without what changes nothing of the training.
+            pretraining={key: of for key, of in config["checkpoint"]["pretraining"].items() if key != "keep"},
             states=state("pretrain"),
         script:
             "../scripts/checkpoint/pretrain.py"
@@ -185,12 +191,19 @@ rule convert_tokenizer:
         "../scripts/checkpoint/convert_tokenizer.py"
 
 
+# The last weights, or those of an earlier update (`kept` is a folder then, else empty).
 rule convert_checkpoint:
     input:
-        checkpoint="<results>/checkpoint/model.pt",
+        checkpoint="<results>/checkpoint/{kept}model.pt",
         tokenizer="<results>/checkpoint/tokenizer",
     output:
-        folder=directory("<results>/checkpoint/huggingface"),
+        folder=directory("<results>/checkpoint/{kept}huggingface"),
+    log:
+        "<logs>/{kept}convert_checkpoint.log",
+    benchmark:
+        "<benchmarks>/{kept}convert_checkpoint.tsv"
+    wildcard_constraints:
+        kept=r"(kept/update\d+/)?",
     conda:
         "../envs/huggingface.yaml"
     resources:

@@ -28,6 +28,8 @@ from study.addresses import (
     checkpoint_files,
     hub_addresses,
     is_address,
+    kept_file,
+    kept_updates,
     missing_checkpoint,
     missing_file,
     record_path,
@@ -70,8 +72,9 @@ wildcard_constraints:
     arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *qa_arms(config["qa"])])),
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
-    split="train|valid|test",
-    part="train-valid|test",
+    split=r"train|valid|test|train-\d+",
+    part=r"train-valid|test|train-\d+-valid",
+    n_train=r"\d+",
 
 
 # Kept: once the rules are read, `workflow` has those of the workflow that has this one as a module.
@@ -92,6 +95,9 @@ FOREIGN = [name for name in STARTS if name != CHECKPOINT]
 # Where no arm does, nothing of the checkpoint is made.
 USES_CHECKPOINT = uses_checkpoint(config)
 SPLITS = ("train", "valid", "test")
+# Sizes of the subsets that arms learn from, where not from all training reviews: each a split of its own, `train-300`.
+SUBSETS = sorted({arm["n_train"] for arm in config["finetuning"]["arms"].values() if arm.get("n_train")})
+ALL_SPLITS = (*SPLITS, *(f"train-{n}" for n in SUBSETS))
 # Of every epoch.
 KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
 # A job on another machine has the code and no repository.
@@ -175,7 +181,7 @@ def checkpoint_of_folder():
         )
     if missing and workflow.is_main_process:
         logger.info(f"checkpoint.folder: there is no {missing}; the study's own copy is used instead")
-    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"])]
+    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"], kept_updates(config))]
 
 
 def source_files():
@@ -219,8 +225,9 @@ def run_checkpoints(folder):
 
 def starting_checkpoint(wildcards):
     """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
-    pretrained = ARMS[wildcards.arm].init == "pretrained"
-    return {"checkpoint": path("<results>/checkpoint/model.pt")} if pretrained else {}
+    update = config["finetuning"]["arms"][wildcards.arm].get("at_update")
+    file = kept_file(update) if update else "model.pt"
+    return {"checkpoint": path(f"<results>/checkpoint/{file}")} if ARMS[wildcards.arm].init == "pretrained" else {}
 
 
 def names_of(framework):
@@ -236,6 +243,12 @@ def of_framework(framework):
 def model_folder(name):
     """The Hugging Face folder of a model."""
     return path("<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}")
+
+
+def start_folder(arm):
+    """The Hugging Face folder that an arm starts from."""
+    update = config["finetuning"]["arms"][arm].get("at_update")
+    return path(f"<results>/checkpoint/kept/update{update}/huggingface") if update else model_folder(ARMS[arm].model)
 
 
 def model_files(wildcards):
@@ -254,6 +267,17 @@ def tokenizer_of(wildcards):
 def token_ids(split):
     """An input function: a split's token ids by the tokenizer of the arm's model."""
     return lambda wildcards: path(f"<results>/finetuning/token-ids/{ARMS[wildcards.arm].model}/{split}.npz")
+
+
+def training_split(arm):
+    """The split that an arm learns from."""
+    n_train = config["finetuning"]["arms"][arm].get("n_train")
+    return f"train-{n_train}" if n_train else "train"
+
+
+def training_ids(wildcards):
+    """The token ids that an arm learns from, by the tokenizer of its model."""
+    return token_ids(training_split(wildcards.arm))(wildcards)
 
 
 def parity(*splits):

@@ -86,6 +86,48 @@ rule audit_data:
         "../scripts/data/audit_data.py"
 
 
+if SUBSETS:
+
+    rule draw_subset:
+        input:
+            reviews="<results>/data/train.review",
+            labels="<results>/data/train.label",
+        output:
+            subset="<results>/data/train-{n_train}.review",
+            subset_labels="<results>/data/train-{n_train}.label",
+        priority: 50
+        conda:
+            "../envs/data.yaml"
+        resources:
+            mem_mb=grow(1000),
+            runtime=grow("10m"),
+        params:
+            seed=config["data"]["split_seed"],
+            classes=config["data"]["labels"],
+        script:
+            "../scripts/data/draw_subset.py"
+
+    rule train_subset_baselines:
+        input:
+            subsets=expand("<results>/data/{split}.review", split=[*(f"train-{n}" for n in SUBSETS), "train"]),
+            subset_labels=expand("<results>/data/{split}.label", split=[*(f"train-{n}" for n in SUBSETS), "train"]),
+            held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
+            held_out_labels=expand("<results>/data/{split}.label", split=["valid", "test"]),
+        output:
+            table=shown(
+                "<results>/learning_curves/baselines.tsv", "baselines", "Trust", table="baselines by labelled reviews"
+            ),
+        conda:
+            "../envs/data.yaml"
+        resources:
+            mem_mb=grow(2000),
+            runtime=grow("10m"),
+        params:
+            classes=config["data"]["labels"],
+        script:
+            "../scripts/data/train_subset_baselines.py"
+
+
 rule train_baselines:
     input:
         reviews=expand("<results>/data/{split}.review", split=SPLITS),

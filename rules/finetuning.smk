@@ -4,9 +4,15 @@ from finetuning.lib.protocol import arm_settings, arm_training, framework_settin
 
 # Training sees `train-valid` only; the test reviews are a folder of their own.
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
-PART_OF = {split: part for part, splits in PARTS.items() for split in splits}
+PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
+# The first part of several that hold a split.
+PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in splits}
 # One run of each framework stands for it where weights and logits are compared: the first arm's first seed.
 FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.items()) if arm.model == CHECKPOINT}
+# What arms start from, by name: the models, and the checkpoint at earlier updates.
+PROVED = {model: model_folder(model) for model in STARTS} | {
+    f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
+}
 # Asked for where the study has both frameworks.
 LOGIT_PARITY = ["<results>/logit_parity.tsv"] if len(FIRST_RUNS) == 2 else []
 
@@ -24,7 +30,8 @@ rule binarize_texts:
         "../envs/fairseq.yaml"
     params:
         classes=class_names,
-        splits=lambda wildcards: PARTS[wildcards.part],
+        # As fairseq calls them: a subset is its `train`.
+        splits=lambda wildcards: [split.partition("-")[0] for split in PARTS[wildcards.part]],
         max_positions=ARCHITECTURE["max_positions"],
     script:
         "../scripts/finetuning/binarize_texts.py"
@@ -92,7 +99,7 @@ rule compare_token_ids:
 rule finetune_fairseq:
     input:
         unpack(starting_checkpoint),
-        data="<results>/finetuning/data-bin/train-valid",
+        data=lambda wildcards: path(f"<results>/finetuning/data-bin/{training_split(wildcards.arm)}-valid"),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -120,11 +127,13 @@ rule finetune_fairseq:
 
 rule finetune_huggingface:
     input:
-        train=token_ids("train"),
+        train=training_ids,
         valid=token_ids("valid"),
         # Not read: no run starts on token ids that differ from fairseq's.
-        parity=lambda wildcards: parity("train", "valid") if ARMS[wildcards.arm].model == CHECKPOINT else [],
-        checkpoint=lambda wildcards: model_folder(ARMS[wildcards.arm].model),
+        parity=lambda wildcards: (
+            parity(training_split(wildcards.arm), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
+        ),
+        checkpoint=lambda wildcards: start_folder(wildcards.arm),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -250,14 +259,19 @@ rule test_curve_huggingface:
 rule prove_weights:
     input:
         proofs=runs("<run>/weights.json"),
-        converted=[model_folder(model) for model in STARTS],
+        converted=list(PROVED.values()),
     output:
         table=shown("<results>/weights.tsv", "weights", "Trust", table="proof of weights"),
     localrule: True
     conda:
         "../envs/data.yaml"
     params:
-        models=STARTS,
+        **(
+            {"updates": {name: arm.get("at_update") for name, arm in config["finetuning"]["arms"].items()}}
+            if KEPT
+            else {}
+        ),
+        models=list(PROVED),
         arms={name: list(arm) for name, arm in ARMS.items()},
     script:
         "../scripts/finetuning/prove_weights.py"
@@ -311,7 +325,7 @@ rule export_model:
         checkpoints="<run>/selected",
         selected="<run>/selected.json",
         run="<run>/run.json",
-        converted=lambda wildcards: model_folder(ARMS[wildcards.arm].model),
+        converted=lambda wildcards: start_folder(wildcards.arm),
         runs="<results>/runs.tsv",
         test_accuracy="<results>/test_accuracy.tsv",
         arms="<results>/statistics/arms.tsv",

@@ -14,7 +14,7 @@ import sys
 
 import pandas
 
-from analysis import plot_arms, plot_arms_by_epoch, plot_parameters
+from analysis import plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_parameters, plot_recipes
 from analysis.lib import error_figures
 from analysis.lib.curves import accuracy_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
@@ -55,6 +55,13 @@ def figures(folder, colours):
         frames = {name: frame.apply(as_numbers) for name, frame in frames.items()}
         for name, figure, _ in error_figures.figures(frames, manifest, colours):
             yield name, figure, name in ("confusion", "agreement")
+    recipes = [os.path.join(folder, name) for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")]
+    if all(map(os.path.exists, recipes)):
+        yield "recipes", plot_recipes.draw(*map(read_frame, recipes)), True
+    curves = [os.path.join(folder, "learning_curves", f"{name}.tsv") for name in ("means", "runs", "baselines")]
+    if all(map(os.path.exists, curves[:2])):
+        of = [*curves[:2], os.path.join(folder, "baselines.tsv"), *filter(os.path.exists, curves[2:])]
+        yield "learning_curves", plot_learning_curves.draw(*map(read_frame, of)), True
     for name, path, draw in (
         ("parameters", "parameters/derivation.tsv", lambda path: plot_parameters.draw(read_tsv(path))),
         ("pretraining", "checkpoint/pretraining.tsv", lambda path: plot_pretraining.draw(read_frame(path))),

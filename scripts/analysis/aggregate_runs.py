@@ -58,7 +58,7 @@ def by_run(paths, runs, what):
     return {run: found[run] for run in runs}
 
 
-def read_run(run, record, selected, history, splits):
+def read_run(run, record, selected, history, splits, n_train=None):
     """Return a run's row of runs.tsv without what is counted from its predictions.
 
     Args:
@@ -67,6 +67,7 @@ def read_run(run, record, selected, history, splits):
         selected: path of its selected.json.
         history: path of its history.tsv.
         splits: of data/manifest.json.
+        n_train: reviews of the subset that the run's arm learns from; None: of all.
 
     Raises:
         StudyError: run.json names another run, or its files disagree with each other or with the data.
@@ -75,7 +76,7 @@ def read_run(run, record, selected, history, splits):
     if (record["arm"], int(record["seed"])) != run:
         other = run_label(record["arm"], record["seed"])
         raise StudyError(f"run {run_label(*run)}: its run.json says {other}; train this run again")
-    check_record(path, record, splits)
+    check_record(path, record, splits, n_train)
     check_selected(
         chosen_path, selected, history, check_history(history, record, selected.get("select_by", "accuracy"))
     )
@@ -84,10 +85,10 @@ def read_run(run, record, selected, history, splits):
     return row | {key: record.get(key) for key in RECORDED}
 
 
-def aggregate(records, selected, histories, predictions, manifest, study):
+def aggregate(records, selected, histories, predictions, manifest, study, subsets=None):
     """Return runs.tsv as a frame, in the order of `records`.
 
-    The test accuracy is counted from the predictions; no other test figure is read.
+    The test accuracy is counted from the predictions; no other test figure is read. `subsets` is as in `main`.
 
     Raises:
         StudyError: files of a run are missing, name another run, or disagree with each other, other runs or the data.
@@ -98,7 +99,8 @@ def aggregate(records, selected, histories, predictions, manifest, study):
     histories = by_run(histories, runs, "history.tsv")
     predictions = by_run(predictions, runs, "predictions")
     splits = manifest["splits"]
-    rows = [read_run(run, records[run], selected[run], histories[run], splits) for run in runs]
+    sizes = subsets or {}
+    rows = [read_run(run, records[run], selected[run], histories[run], splits, sizes.get(run[0])) for run in runs]
     check_settings({path: read_record(path) for path in records.values()})
     # As objects, numbers stay what the files say: pandas would make floats of whole numbers beside an empty cell.
     table = pandas.DataFrame(rows, dtype=object)
@@ -137,7 +139,7 @@ def join_histories(runs, histories, test_curves):
     return pandas.concat(parts)[columns_of("history.tsv")]
 
 
-def main(records, selected, histories, predictions, test_curves, manifest, runs, history, study):
+def main(records, selected, histories, predictions, test_curves, manifest, runs, history, study, subsets=None):
     """Write runs.tsv (one row per run) and history.tsv (one row per run, epoch, split and metric).
 
     Args:
@@ -150,11 +152,12 @@ def main(records, selected, histories, predictions, test_curves, manifest, runs,
         runs: table to write.
         history: table to write.
         study: name of the study.
+        subsets: {arm: reviews that it learns from, None: all}; None: every arm learns from all.
 
     Raises:
         StudyError: names the run whose files are missing or disagree with the others'.
     """
-    table = aggregate(records, selected, histories, predictions, read_json(manifest), study)
+    table = aggregate(records, selected, histories, predictions, read_json(manifest), study, subsets)
     write_table(runs, "runs.tsv", frame_rows(table))
     joined = join_histories(table, histories, test_curves)
     write_table(history, "history.tsv", frame_rows(joined))

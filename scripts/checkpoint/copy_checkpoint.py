@@ -15,8 +15,8 @@ def main(sources, destinations):
     """Copy the files, all or none.
 
     Args:
-        sources: model.pt, dict.txt and sentencepiece.bpe.model of `checkpoint.folder`; or the fetched folder that
-            holds them, which its rule declares whole.
+        sources: model.pt, dict.txt and sentencepiece.bpe.model of `checkpoint.folder`, and behind them the kept weights
+            that arms start from; or the fetched folder that holds the three, which its rule declares whole.
         destinations: the file to write for each, in that order.
 
     Raises:
@@ -27,7 +27,7 @@ def main(sources, destinations):
     for source in sources:
         if not os.path.isfile(source) or not os.path.getsize(source):
             raise StudyError(f"{source} is empty or no file: checkpoint.folder must hold a whole checkpoint")
-    check_vocabulary(*map(str, sources[1:]))
+    check_vocabulary(*map(str, sources[1:3]))
     with contextlib.ExitStack() as stack:
         for source, destination in zip(sources, destinations, strict=True):
             shutil.copyfile(source, stack.enter_context(atomic_path(destination)))

@@ -90,8 +90,21 @@ def history_rows(records):
                 }
 
 
-def main(data, model, history, tensorboard, architecture, pretraining, states, threads):
+def kept_place(folder, update):
+    """Return where the unfinished pretraining keeps the weights of an update."""
+    return os.path.join(folder, f"kept-update{update}.pt")
+
+
+def write_weights(path, checkpoint):
+    """Write a checkpoint, whole or not at all."""
+    with atomic_path(path) as temporary:
+        torch.save(checkpoint, temporary)
+
+
+def main(data, model, history, tensorboard, architecture, pretraining, states, threads, keep=(), kept=()):
     """Pretrain, or go on from the saved state, and write the weights.
+
+    Long: the steps of a pretraining, in their order, and what each argument is.
 
     Args:
         data: binarized corpus (folder).
@@ -102,6 +115,9 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         states: folder that reruns do not wipe, for the states of an unfinished pretraining; removed at the end, with
             what other settings left in it.
         threads: CPU threads.
+        keep: updates whose weights are written, too: multiples of `validate_every`, when the state is saved anyway, so
+            that keeping them changes nothing of the training.
+        kept: file to write for each of them.
 
     Raises:
         StudyError: training ended before its last update.
@@ -119,6 +135,9 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "versions": versions(),
         "code": code_hash(dropout, fairseq_state, optimizer, tasks, training_arguments),
     }
+    if keep:
+        # Another list begins anew: the weights of an update that is over are gone.
+        key["keep"] = list(keep)
     folder = state_folder(states, key)
     saved = load_state(folder)
     done, updates = saved["updates"] if saved else 0, pretraining["updates"]
@@ -132,6 +151,11 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
 
         def save(state):
             curves.flush()
+            # Before the state: a process that is killed in between passes this update again.
+            if state["updates"] in keep:
+                write_weights(
+                    kept_place(folder, state["updates"]), fairseq_state.bare_checkpoint(task.current.live_model)
+                )
             save_state(folder, state)
 
         task.save, task.save_every = save, pretraining["validate_every"]
@@ -145,8 +169,13 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
     write_tsv(history, history_rows(tasks.read_history(os.path.join(folder, HISTORY))), COLUMNS)
     with atomic_path(tensorboard) as temporary:
         shutil.copytree(os.path.join(folder, "tensorboard"), temporary)
-    with atomic_path(model) as temporary:
-        torch.save(saved["checkpoint"], temporary)
+    for update, path in zip(keep, kept, strict=True):
+        if update < updates:
+            with atomic_path(path) as temporary:
+                shutil.copyfile(kept_place(folder, update), temporary)
+        else:
+            write_weights(path, saved["checkpoint"])
+    write_weights(model, saved["checkpoint"])
     shutil.rmtree(states)
 
 

@@ -4,7 +4,7 @@ import pandas
 
 from common.files import read_table
 
-# With pyarrow installed pandas would keep strings as Arrow's: copies, without the records that the report's values carry.
+# With pyarrow installed pandas would keep strings as Arrow's: copies, without the records of the report's values.
 pandas.options.mode.string_storage = "python"
 
 

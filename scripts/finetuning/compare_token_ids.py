@@ -93,14 +93,15 @@ def main(token_ids, data, split, parity):
     Args:
         token_ids: `.npz` file of Hugging Face's ids.
         data: fairseq's binarized folder that holds the split.
-        split: train, valid or test.
+        split: train, valid or test; `train-300`: a subset of train.
         parity: JSON file to write.
 
     Raises:
         StudyError: any example differs; names the split, the line and both lists around the place.
     """
     ours, labels = read_token_ids(token_ids)
-    theirs, classes = read_fairseq(data, split)
+    # fairseq's folder of a subset (`train-300`) calls it `train`.
+    theirs, classes = read_fairseq(data, split.partition("-")[0])
     result = {"split": split} | compare(ours, theirs, labels, classes)
     if result["differing"]:
         first = result["differing"][0]

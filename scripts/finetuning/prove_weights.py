@@ -39,15 +39,16 @@ def judge(proof, known, place):
     return dict(zip(COUNTS, map(len, counts), strict=True))
 
 
-def main(proofs, converted, models, arms, table):
+def main(proofs, converted, models, arms, table, updates=None):
     """Write the table of all runs.
 
     Args:
         proofs: paths of the runs' `weights.json`, at finetuning/<arm>/seed<seed>/.
         converted: folders that the arms start from; `conversion.json` has the hash of every tensor.
-        models: their names, in the same order.
+        models: their names, in the same order; `checkpoint at update 500` is of the study's checkpoint on its way.
         arms: {name: the columns of `ARM`}.
         table: TSV to write: `COLUMNS`.
+        updates: {arm: update of the pretraining that it starts from, None: the last}; None: all start from the last.
 
     Raises:
         StudyError: see `judge`.
@@ -60,7 +61,9 @@ def main(proofs, converted, models, arms, table):
     for path in proofs:
         arm, seed = Path(path).parts[-3:-1]
         run = dict(zip(ARM, arms[arm], strict=True)) | {"seed": seed.removeprefix("seed")}
-        rows.append(run | judge(read_json(path), known[run["model"]], path))
+        update = (updates or {}).get(arm)
+        start = f"{run['model']} at update {update}" if update else run["model"]
+        rows.append(run | judge(read_json(path), known[start], path))
     write_tsv(table, rows, COLUMNS)
 
 

@@ -23,15 +23,30 @@ def uses_checkpoint(config):
     return any(arm["model"] == CHECKPOINT for arm in config["finetuning"]["arms"].values())
 
 
-def checkpoint_files(folder):
-    """Return the paths of a fairseq checkpoint's files in a folder, in the order of `CHECKPOINT_FILES`."""
-    return [os.path.join(folder, name) for name in CHECKPOINT_FILES]
+def checkpoint_files(folder, kept=()):
+    """Return the paths of a fairseq checkpoint's files in a folder, in the order of `CHECKPOINT_FILES`.
+
+    Args:
+        folder: where they lie.
+        kept: updates of its pretraining whose weights are wanted, too; they come behind.
+    """
+    return [os.path.join(folder, name) for name in (*CHECKPOINT_FILES, *map(kept_file, kept))]
+
+
+def kept_file(update):
+    """Return where the weights of an update of the pretraining lie, below the checkpoint's folder."""
+    return f"kept/update{update}/model.pt"
+
+
+def kept_updates(config):
+    """Return the updates of the pretraining that arms start from, in ascending order."""
+    return sorted({arm["at_update"] for arm in config["finetuning"]["arms"].values() if arm.get("at_update")})
 
 
 def missing_checkpoint(config):
     """Return the first file that `checkpoint.folder` lacks, or None."""
-    missing = (path for path in checkpoint_files(config["checkpoint"]["folder"]) if not os.path.exists(path))
-    return next(missing, None)
+    wanted = checkpoint_files(config["checkpoint"]["folder"], kept_updates(config))
+    return next((path for path in wanted if not os.path.exists(path)), None)
 
 
 def pieces_addresses(base):

@@ -11,11 +11,12 @@ from common.files import read_json, reading
 from common.machine import result_settings
 from study.addresses import expand_addresses
 from study.download import read_checksums
+from study.grids import expand_grids
 from study.settings import validate_study
 
 
 def check_study(config, root):
-    """Check a study's settings and expand the addresses of its corpus in place.
+    """Check a study's settings; write out its grids of arms and expand the addresses of its corpus, in place.
 
     Args:
         config: all settings, the defaults among them.
@@ -27,7 +28,11 @@ def check_study(config, root):
     Raises:
         StudyError: settings that the workflow refuses.
     """
-    validate_study(config, os.path.join(root, "schemas", "config.schema.yaml"))
+    schema = os.path.join(root, "schemas", "config.schema.yaml")
+    validate_study(config, schema)
+    if expand_grids(config["finetuning"]):
+        # The arms that it made, as if they had been written by hand.
+        validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
     for i, file in enumerate(config["claims"], start=1):
         if not os.path.isfile(os.path.join(root, file)):
             raise StudyError(

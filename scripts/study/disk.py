@@ -106,7 +106,9 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         need["corpus"] = int(corpus * (1 + BINARIZED))
     for rule in ("pretrain", "extract_checkpoint", "copy_checkpoint", "convert_checkpoint"):
         if rule in jobs:
-            need["checkpoint"] += FLOAT * weights["fairseq"]
+            need["checkpoint"] += jobs[rule] * FLOAT * weights["fairseq"]
+    if made and "pretrain" in jobs:
+        need["checkpoint"] += len(checkpoint["pretraining"]["keep"] or []) * FLOAT * weights["fairseq"]
     if "take_model" in jobs:
         need["others' models"] = sum((models or {}).values())
     if "pretrain" in jobs:

@@ -12,6 +12,7 @@ from common.arms import CHECKPOINT, KNOWN
 from common.errors import StudyError
 from common.files import TABLES
 from study.addresses import table_files, uses_checkpoint
+from study.grids import check_grids
 from study.hub import lacking
 from study.qa_arms import check_arms, check_prompt, ranks_as_arms
 
@@ -102,6 +103,9 @@ def cross_checks(config):
     yield from _check_checkpoint(config["checkpoint"])
     if config["qa"]["enabled"]:
         yield from _check_qa(config["qa"])
+    yield from check_grids(config["finetuning"])
+    yield from _check_subsets(config)
+    yield from _check_kept(config)
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from _check_depths(config)
@@ -268,6 +272,39 @@ def _check_qa(qa):
         yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
     yield from check_arms(qa)
     yield from check_prompt(qa["prompt"])
+
+
+def _check_subsets(config):
+    """Yield the arms that learn from more reviews than there are, as far as the settings tell."""
+    n_train = config["data"]["n_train"]
+    for name, arm in config["finetuning"]["arms"].items():
+        wanted = arm.get("n_train")
+        if wanted is not None and n_train is not None and wanted > n_train:
+            key = f"finetuning.arms.{name}.n_train"
+            yield f"{key} is {wanted}, more than data.n_train = {n_train}; lower it or raise that"
+
+
+def _check_kept(config):
+    """Yield the updates of the pretraining that cannot be kept, and the arms that start from one that is not."""
+    checkpoint = config["checkpoint"]
+    source, pretraining = checkpoint["source"], checkpoint["pretraining"]
+    for update in (pretraining["keep"] or []) if source == "pretrain" else []:
+        if update > pretraining["updates"] or update % pretraining["validate_every"]:
+            yield (
+                f"checkpoint.pretraining.keep holds {update}; it must be a multiple of "
+                f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, at most "
+                f"checkpoint.pretraining.updates = {pretraining['updates']}"
+            )
+    for name, arm in config["finetuning"]["arms"].items():
+        update, place = arm.get("at_update"), f"finetuning.arms.{name}.at_update"
+        if update is None:
+            continue
+        if arm["model"] != CHECKPOINT or arm["init"] != "pretrained":
+            yield f"{place} is for arms with model: {CHECKPOINT} and init: pretrained; take it out"
+        elif source == "fetch":
+            yield f"{place} is {update}, and a fetched checkpoint has its last weights only; take it out"
+        elif source == "pretrain" and update not in (pretraining["keep"] or []):
+            yield f"{place} is {update}, which is not kept; add it to checkpoint.pretraining.keep"
 
 
 def _check_models(finetuning):
@@ -483,7 +520,8 @@ def _unknown_key(path, key, known, schema):
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return f"unknown key {name}. Did you mean {_name([*path, near[0]])}?"
-    places = [place for place in key_paths(schema) if not place.startswith(("finetuning.arms.", "qa.arms."))]
+    free = ("finetuning.arms.", "finetuning.grids.", "qa.arms.")
+    places = [place for place in key_paths(schema) if not place.startswith(free)]
     elsewhere = [place for place in places if place.split(".")[-1] == key]
     where = f"the keys of {_name(path)}" if path else "the outermost keys"
     hint = f". There is a key {' and a key '.join(elsewhere)}" if elsewhere else ""

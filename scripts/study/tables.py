@@ -132,9 +132,9 @@ COLUMNS = {
     },
     "difference": ("number", "share", "mean of the first arm less mean of the second"),
     "welch_p": ("share", "", "Welch's t-test over seeds, two-sided; empty where the seeds do not vary"),
-    "welch_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
+    "welch_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms, or all rows of the table"),
     "seeds_p": ("share", "", "exact permutation test of seeds, two-sided"),
-    "seeds_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
+    "seeds_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms, or all rows of the table"),
     "seeds_p_floor": ("share", "", "least p that so many seeds can give"),
     "items_p": ("share", "", "permutation test paired by review, of these models"),
     "items_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
@@ -152,6 +152,33 @@ COLUMNS = {
     "only_b": ("integer", "reviews", "reviews that only the second arm's run has right"),
     "p_value": ("share", "", "exact: McNemar's test, or one-sided binomial (learned.tsv)"),
     "p_value_holm": ("share", "", "McNemar's after Holm's correction over pairs and seeds"),
+    # Recipes: learning rate and epochs.
+    "pair": ("text", "", "what a pretrained and a random start share: framework, model, settings that differ"),
+    "start": ("text", "", "the same with what the arm starts from"),
+    "peak_lr": ("number", "", "peak learning rate of the recipe; empty where each start has its own"),
+    "epochs": ("integer", "", "passes over the training reviews of the recipe; empty likewise"),
+    "valid_mean": ("share", "", "mean over seeds of valid_accuracy: what the recipe is chosen by"),
+    "valid_sd_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
+    "best": (
+        "flag",
+        "",
+        "whether the start's recipe: highest valid_mean, of equals the fewest epochs, the lowest rate",
+    ),
+    "n_tied": ("integer", "recipes", "recipes of the start with this valid_mean"),
+    "comparison": ("text", "", "same recipe, or own best recipe of each start"),
+    "joint_low": (
+        "number",
+        "share",
+        "lower end of the interval that holds for all shared recipes of the pair together (Bonferroni)",
+    ),
+    "joint_high": ("number", "share", "its upper end"),
+    # Learning curves.
+    "curve": ("text", "", "what grows: labelled reviews, or pretraining updates"),
+    "amount": (
+        "integer",
+        "reviews; updates",
+        "labelled reviews that the arm learns from, or updates of its checkpoint",
+    ),
     # Where runs go wrong.
     "n_wrong": ("integer", "reviews", "test reviews with the wrong answer"),
     "confidence": ("share", "", "mean probability of the answers given"),
@@ -301,9 +328,18 @@ TABLES = {
     "bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor items_p items_p_holm "
     "minimum_detectable seeds_needed? probability_better_seeds probability_better_bootstrap claim verdict",
     "statistics/mcnemar.tsv": f"{PAIR} seed only_a only_b p_value p_value_holm",
+    "recipes.tsv": "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean "
+    "sd_ddof1 min max level t_low t_high",
+    "recipes/differences.tsv": "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level "
+    "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed claim",
+    "recipes/runs.tsv": "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
     "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
     "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "
     "exact_high",
+    "learning_curves/means.tsv": "curve start arm init amount n_seeds n_test mean sd_ddof1 min max level low high",
+    "learning_curves/runs.tsv": "curve start arm init amount seed valid_accuracy test_accuracy",
+    "learning_curves/baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test "
+    "test_accuracy exact_low exact_high",
     "errors.tsv": "id label n_runs n_right outcome",
     "errors/confusion.tsv": "arm seed label prediction n_reviews share",
     "errors/by_class.tsv": "arm label metric n_reviews n_seeds mean sd_ddof1 min max t_low t_high",

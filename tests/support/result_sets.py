@@ -42,7 +42,7 @@ def write_runs(folder, labels, arms, n_valid=20, epochs=2, updates=225):
     Args:
         folder: pathlib.Path, the results folder.
         labels: (N,) of the test reviews.
-        arms: {(framework, init): {seed: ((N,) answers, correct validation reviews)}}.
+        arms: {(framework, init): {seed: ((N,) answers, correct validation reviews)}}; a key may have a name, too.
         n_valid: validation reviews.
         epochs, updates: epochs of a run, updates of an epoch.
 
@@ -50,8 +50,8 @@ def write_runs(folder, labels, arms, n_valid=20, epochs=2, updates=225):
         dict: the paths by kind.
     """
     paths = {"records": [], "histories": [], "selected": [], "predictions": [], "benchmarks": [], "keys": []}
-    for (framework, init), seeds in arms.items():
-        arm = f"{framework}-{init}"
+    for (framework, init, *own), seeds in arms.items():
+        arm = name_of(framework, init, *own)
         for seed, (answers, n_right) in seeds.items():
             home = folder / "finetuning" / arm / f"seed{seed}"
             record = {"arm": arm, "framework": framework, "model": "checkpoint", "init": init, "seed": seed}
@@ -84,6 +84,11 @@ def write_runs(folder, labels, arms, n_valid=20, epochs=2, updates=225):
             paths["benchmarks"].append(str(benchmark))
             paths["keys"].append((arm, str(seed)))
     return paths
+
+
+def name_of(framework, init, own=None):
+    """Return the name of an arm of `write_runs`."""
+    return own or f"{framework}-{init}"
 
 
 def probabilities(answer, n_classes):
@@ -133,9 +138,9 @@ def write_tables(folder, labels, arms, n_valid=20, epochs=2):
     write_frame(out("figures/arms.tsv"), plot_arms.intervals(read_frame(runs), majority_of(manifest)))
     draw(out("figures/arms.svg"), out("figures/arms.tsv"))
     points, curves = accuracy_points(read_frame(history), read_frame(runs)), []
-    for framework, init in arms:
-        name = out(f"figures/accuracy_by_epoch/{framework}-{init}")
-        write_frame(f"{name}.tsv", points[points["arm"] == f"{framework}-{init}"])
+    for arm in (name_of(*key) for key in arms):
+        name = out(f"figures/accuracy_by_epoch/{arm}")
+        write_frame(f"{name}.tsv", points[points["arm"] == arm])
         draw(f"{name}.svg", f"{name}.tsv")
         curves.append(name)
     tables = [out(f"statistics/{name}.tsv") for name in ("arms", "pairs", "mcnemar")]
@@ -178,8 +183,8 @@ def settings_of(arms, name="simulated"):
         "study": name,
         "finetuning": {
             "arms": {
-                f"{framework}-{init}": {"framework": framework, "model": "checkpoint", "init": init}
-                for framework, init in arms
+                name_of(framework, init, *own): {"framework": framework, "model": "checkpoint", "init": init}
+                for framework, init, *own in arms
             },
             "seeds": seeds,
             "protocol": "matched",

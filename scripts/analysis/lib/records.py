@@ -69,13 +69,14 @@ def check_selected(path, selected, history, points):
             )
 
 
-def check_record(path, record, splits):
+def check_record(path, record, splits, n_train=None):
     """Check a run's run.json against itself and the data.
 
     Args:
         path: run.json.
         record: its content.
         splits: of data/manifest.json.
+        n_train: reviews of the subset that its arm learns from; None: all of train.
 
     Raises:
         StudyError: it says one thing twice and differently, or was trained on other numbers of reviews.
@@ -87,11 +88,13 @@ def check_record(path, record, splits):
             raise StudyError(
                 f"{place_of(path, key)}: {key} is {record[key]!r}, under `protocol` {said!r}; train this run again"
             )
-    for split in ("train", "valid"):
-        if record[f"n_{split}"] != splits[split]["n"]:
+    for split, wanted in (("train", n_train or splits["train"]["n"]), ("valid", splits["valid"]["n"])):
+        if record[f"n_{split}"] != wanted:
+            own = split == "train" and n_train
+            source = f"its arm's n_train is {wanted}" if own else f"data/manifest.json has {wanted}"
             raise StudyError(
                 f"{place_of(path, f'n_{split}')}: trained with {record[f'n_{split}']} reviews of {split}, "
-                f"data/manifest.json has {splits[split]['n']}: they were trained on different data; train the run again"
+                f"{source}: they were trained on different data; train the run again"
             )
 
 

@@ -16,6 +16,6 @@ def anchor_of(run):
 
 def coloured(rows, colours):
     """Return {arm: (place, name for readers, colour)} of the arms of `rows`, in order of first appearance."""
-    names = list(dict.fromkeys(str(row["arm"]) for row in rows))
+    names = list(dict.fromkeys(row["arm"] for row in rows))
     looks = looks_of(names, colours)
     return {name: (place, arm_label(name), looks[name][0]) for place, name in enumerate(names)}

@@ -4,7 +4,8 @@ A group of marks says where its numbers lie, in attributes that `pictures.py` re
 
     data-file   file of the group's marks; data-where: `COLUMN=TEXT;...`, the rows that it must have a mark for
     data-at     `ATTRIBUTE=COLUMN ...`: which attribute of a mark is which number
-    data-x      `VALUE PLACE VALUE PLACE`: two numbers and where they lie; data-y likewise
+    data-x      `VALUE PLACE VALUE PLACE`: two numbers and where they lie, ` log` behind them on a logarithmic axis;
+                data-y likewise
     data-says   the title of every mark, with `{COLUMN|FORMAT,OPTION}` for a number, `{COLUMN/sum|FORMAT}` for its share
                 of the group's sum; a text of class `says` after a mark has the same words
 
@@ -20,6 +21,7 @@ from markupsafe import Markup, escape
 
 from report.lib.formats import FILTERS
 from report.lib.records import Value, quoted
+from study.grids import written as rate
 
 # Of a whole chart, in units of its view box: a phone shows 350 pixels of page.
 WIDTH = 420
@@ -49,6 +51,20 @@ class Scale:
         step = next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= rough * 0.999)
         first = math.ceil(self.low / step - 1e-9)
         return [round(place * step, 12) for place in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+class LogScale(Scale):
+    """Where positive numbers lie along a logarithmic axis."""
+
+    def __call__(self, value):
+        """Return the place of a number."""
+        low, high = math.log10(self.low), math.log10(self.high)
+        return self.start + (math.log10(float(value)) - low) * (self.end - self.start) / (high - low)
+
+    @property
+    def record(self):
+        """Return two numbers and their places, and the kind of axis."""
+        return f"{super().record} log"
 
 
 def padded(values, share=0.06):
@@ -173,6 +189,22 @@ def horizontal_ticks(scale, top, bottom, unit=1, decimals=0):
         for v, text in zip(ticks, written(ticks, unit, decimals), strict=True)
     ]
     return joined([*lines, tag("g", joined(texts), data_ticks="x", data_unit=unit, data_x=scale.record)])
+
+
+def rate_ticks(scale, rates, top, bottom, show=rate):
+    """Return grid lines and numbers below, at the rates that were tried."""
+    lines = [tag("line", class_="grid", x1=scale(v), x2=scale(v), y1=float(top), y2=float(bottom)) for v in rates]
+    texts = [tag("text", show(v), class_="tick", x=scale(v), y=bottom + 14.0) for v in rates]
+    return joined([*lines, tag("g", joined(texts), data_ticks="x", data_unit=1, data_x=scale.record)])
+
+
+def amount_ticks(scale, amounts, top, bottom):
+    """Return the same at whole numbers, from the largest on those that leave room for each other's digits."""
+    kept = []
+    for amount in sorted(amounts, reverse=True):
+        if all(abs(scale(amount) - scale(other)) >= 34 for other in kept):
+            kept.append(amount)
+    return rate_ticks(scale, sorted(kept), top, bottom, lambda amount: f"{amount:.0f}")
 
 
 def vertical_ticks(scale, left, right, unit=1, decimals=0):

@@ -7,6 +7,7 @@ from markupsafe import Markup, escape
 from analysis.lib.verdicts import p_text, points
 from common.arms import arm_label, percent
 from report.lib.records import printing
+from study.grids import written
 
 ABSENT = "–"
 
@@ -92,6 +93,7 @@ PRINTERS = {
     "moment": moment,
     "gibibytes": gibibytes,
     "best_of_k": best_of_k,
+    "rate": lambda value: written(float(value)) if value != "" else "",
 }
 # What a template may write after `|`. Numbers are printed by these alone; a new one needs its reading in check_report.
 FILTERS = {name: printing(name, show) for name, show in PRINTERS.items()} | {
@@ -152,7 +154,7 @@ FORMATS = {
     "number": ("number", cell),
     **{
         name: ("number", sorted_by_value(FILTERS[name]))
-        for name in ("integer", "percent", "decimals", "significant", "p_value")
+        for name in ("integer", "percent", "decimals", "significant", "p_value", "rate")
     },
     "points": ("number", lambda value: cell(FILTERS["points"](value))),
     "interval": ("number", interval),

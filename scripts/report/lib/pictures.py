@@ -3,6 +3,7 @@
 Nothing of `charts.py`, which draws them, is used.
 """
 
+import math
 import re
 from fractions import Fraction
 from urllib.parse import unquote
@@ -110,8 +111,11 @@ def faults(pictures, sources):
 
 
 def _scale(text):
-    low, start, high, end = map(number, text.split())
-    return lambda value: start + (value - low) * (end - start) / (high - low)
+    *words, kind = text.split() if text.endswith(" log") else [*text.split(), ""]
+    size = (lambda value: Fraction(math.log10(value))) if kind else (lambda value: value)
+    low, start, high, end = map(number, words)
+    low, high = size(low), size(high)
+    return lambda value: start + (size(value) - low) * (end - start) / (high - low)
 
 
 def _near(drawn, exact, what):

@@ -291,6 +291,12 @@ def is_best_of_k(printed, value):
         is_decimals(part[-1], accuracy, scale=100)
 
 
+def is_rate(printed, value):
+    """Check a learning rate, which is shown whole: 2.5e-4."""
+    if not re.fullmatch(r"[1-9](\.\d*[1-9])?e(0|-?[1-9]\d*)", printed) or number(printed) != number(value):
+        raise Unsound(f"it should be {value} as a digit and a power of ten")
+
+
 def is_text(printed, value):
     """Check a text, white space apart."""
     value = str(value)
@@ -313,6 +319,7 @@ FORMS = {
     "moment": lambda printed, value: is_text(printed, value.replace("+00:00", "").replace("T", " ")),
     "gibibytes": lambda printed, value: is_decimals(printed, number(value) / 1024, 0),
     "best_of_k": is_best_of_k,
+    "rate": is_rate,
 }
 
 

@@ -21,8 +21,10 @@ from report.lib.records import Derived, Key, Value, derive
 from report.lib.sections_answer import answer, arms_with_intervals
 from report.lib.sections_errors import POLARITY, errors
 from report.lib.sections_frameworks import frameworks
+from report.lib.sections_learning_curves import learning_curves
 from report.lib.sections_methods import SELECTED_BY, glossary, methods
 from report.lib.sections_parameters import parameters
+from report.lib.sections_recipes import recipes
 from report.lib.sections_training import all_curves, overfitting
 
 SHOWN_ANSWERS = 12
@@ -202,7 +204,7 @@ def protocol(study):
     parity = []
     for path in study.paths("parity"):
         record = located(read_json(path), study.link(path))
-        parity.append(record | {"split": os.path.basename(path).split(".")[0], "href": study.link(path)})
+        parity.append({"split": os.path.basename(path).split(".")[0]} | record | {"href": study.link(path)})
     return {
         "mode": located((study.settings.get("finetuning") or {}).get("protocol", ""), "config", "finetuning.protocol"),
         "settings": settings,
@@ -388,7 +390,7 @@ def record_row(record):
 # name its files in rules/report.smk. After `sources` comes what rests on no table.
 CHAPTERS = {
     "The answer": (answer,),
-    "Results": (test_accuracy, all_curves, curves, overfitting, learned, errors),
+    "Results": (test_accuracy, recipes, learning_curves, all_curves, curves, overfitting, learned, errors),
     "Question answering": (question_answering,),
     "Cost": (cost,),
     "Can it be trusted?": (statistics, data, audit, checkpoint, protocol, frameworks, claims),

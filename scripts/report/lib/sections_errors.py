@@ -4,7 +4,7 @@ import os
 
 from report.lib.arms import label_of
 from report.lib.inputs import Table
-from report.lib.records import derive
+from report.lib.records import Key, derive
 
 SHOWN_REVIEWS = 12
 # Of each arm, where there are more than two classes.
@@ -26,7 +26,7 @@ def errors(study):
     }
     reviews = study.lines("hardest")
     for row in reviews:
-        row["by_arm"] = list(row["probability_of_label"].items())
+        row["by_arm"] = [(Key(share), share) for share in row["probability_of_label"].values()]
     return {
         **{name: study.table(f"errors_{name}") for name in TABLES},
         "confusion": Table(by_run(confusion.rows) if len(labels) == 2 else [], confusion.href),

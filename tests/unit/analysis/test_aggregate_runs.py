@@ -29,7 +29,7 @@ def study(tmp_path):
     return paths
 
 
-def run(tmp_path, study):
+def run(tmp_path, study, subsets=None):
     runs, history = tmp_path / "runs.tsv", tmp_path / "history.tsv"
     aggregate_runs.main(
         study["records"],
@@ -41,6 +41,7 @@ def run(tmp_path, study):
         runs,
         history,
         "published",
+        subsets,
     )
     return read_tsv(runs), read_tsv(history)
 
@@ -133,6 +134,16 @@ def test_test_rows_in_a_training_history_are_an_error(tmp_path, study):
     write_tsv(path, rows + [rows[0] | {"split": "test"}], CURVE)
     with pytest.raises(StudyError, match="seed1/history.tsv holds rows of split test"):
         run(tmp_path, study)
+
+
+def test_an_arm_of_a_subset_is_held_to_its_own_number_of_reviews(tmp_path, study):
+    for path in study["records"][:3]:
+        edit(path, n_train=300)
+    arm = read_json(study["records"][0])["arm"]
+    rows, _ = run(tmp_path, study, {arm: 300})
+    assert [row["n_train"] for row in rows] == ["300"] * 3 + ["1800"] * 6
+    with pytest.raises(StudyError, match="trained with 300 reviews of train, its arm's n_train is 400"):
+        run(tmp_path, study, {arm: 400})
 
 
 @pytest.mark.parametrize(

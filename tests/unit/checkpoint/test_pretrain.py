@@ -18,12 +18,13 @@ from training.fairseq_commands import import_fairseq
 
 # PRETRAINING: 100 texts in batches of 40: three updates an epoch, so that the state of update 4 lies within the second,
 # whose masks are others.
+KEEP = (2, 4, 8)
 # As the start of sine waves is to be read off: no update moves it.
 WAVES = PRETRAINING | {"updates": 2, "warmup_updates": 1, "lr": 1e-12, "weight_decay": 0.0, "init_sd": 0.05}
 WAVES |= {"position_init": "sinusoidal"}
 
 
-def pretrain(name, settings=PRETRAINING, kill=None):
+def pretrain(name, settings=PRETRAINING, kill=None, keep=()):
     outputs = {
         "model": f"{name}/model.pt",
         "history": f"{name}/history.tsv",
@@ -31,6 +32,8 @@ def pretrain(name, settings=PRETRAINING, kill=None):
         "states": f"{name}/states",
     }
     arguments = {"data": "corpus", "architecture": ARCHITECTURE, "pretraining": settings, "threads": 1} | outputs
+    if keep:
+        arguments |= {"keep": list(keep), "kept": [f"{name}/kept/update{update}/model.pt" for update in keep]}
     return {"name": name, "script": "checkpoint.pretrain", "arguments": arguments, "kill": kill}
 
 
@@ -51,6 +54,10 @@ def made(tmp_path_factory):
     runs += [pretrain("last", kill={"after": "checkpoint.pretrain:train"}), pretrain("last")]
     muon = PRETRAINING | {"muon_lr": 0.2}
     runs += [pretrain("muon", muon), pretrain("muon-again", muon, {"before_step": 6}), pretrain("muon-again", muon)]
+    runs += [pretrain("kept", keep=KEEP), pretrain("kept-again", kill={"before_step": 6}, keep=KEEP)]
+    runs += [pretrain("kept-again", keep=KEEP)]
+    # Killed while it kept nothing.
+    runs += [pretrain("late", kill={"before_step": 6}), pretrain("late", keep=KEEP)]
     run_forked(folder, runs)
     return folder
 
@@ -108,6 +115,26 @@ def test_a_pretraining_whose_last_state_is_saved_trains_no_more(made):
     """fairseq would make one more update before it looks at --max-update, and another at every further start."""
     for name in ("model.pt", "history.tsv"):
         assert (made / "last" / name).read_bytes() == (made / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["kept", "kept-again", "late"])
+def test_weights_that_are_kept_change_nothing_of_the_training(made, name):
+    for file in ("model.pt", "history.tsv"):
+        assert (made / name / file).read_bytes() == (made / "whole" / file).read_bytes()
+    assert not (made / name / "states").exists()
+    for update in KEEP:
+        kept = f"kept/update{update}/model.pt"
+        assert (made / name / kept).read_bytes() == (made / "kept" / kept).read_bytes()
+
+
+def test_what_is_kept_are_the_weights_of_that_update(made):
+    assert "going on after update 4" in (made / "kept-again.log").read_text()
+    # The state of a pretraining that kept nothing does not serve: what it passed by is gone.
+    assert "going on" not in (made / "late.log").read_text()
+    weights = {n: table(made / "kept" / "kept" / f"update{n}" / "model.pt", "embed_tokens") for n in KEEP}
+    assert len({w.numpy().tobytes() for w in weights.values()}) == 3
+    # The last update's are those of the pretraining itself.
+    assert (made / "kept/kept/update8/model.pt").read_bytes() == (made / "kept/model.pt").read_bytes()
 
 
 def test_positions_may_start_as_sine_waves(made):

@@ -12,7 +12,7 @@ from common.figures import majority_shares
 from data.audit_data import describe_splits
 from data.build_splits import count_classes, draw, split_reviews
 from data.lib.reviews import pair, parse_labels
-from data.train_baselines import baselines
+from data.lib.simple_models import baselines
 
 CLASSES = ["delivery", "payment", "product"]
 

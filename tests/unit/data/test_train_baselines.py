@@ -9,7 +9,8 @@ from statsmodels.stats.proportion import proportion_confint
 from common.errors import StudyError
 from common.files import read_tsv, write_lines
 from data.lib.reviews import SPLITS
-from data.train_baselines import baselines, fit_tfidf, main, majority
+from data.lib.simple_models import baselines, fit_tfidf, majority
+from data.train_baselines import main
 
 
 def reviews(n, seed, informative=True):

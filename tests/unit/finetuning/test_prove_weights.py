@@ -53,6 +53,24 @@ def test_the_counts_of_each_run(study):
     assert list(two.values()) == ["fairseq-random", "fairseq", "checkpoint", "random", "4", "3", "0", "2", "1"]
 
 
+def test_an_arm_of_an_earlier_update_is_held_to_the_weights_kept_there(study):
+    proof = study / "finetuning" / "fairseq-pretrained" / "seed4" / "weights.json"
+    kept = {name: tensor for name, tensor in draw(7).items() if not name.startswith("head.")}
+    (study / "kept").mkdir()
+    hashes = {name: tensor_sha256(tensor) for name, tensor in kept.items()}
+    write_json(study / "kept" / "conversion.json", {"tensors": hashes})
+    models, folders = ["checkpoint", "checkpoint at update 6"], [study / "huggingface", study / "kept"]
+    arguments = [folders, models, {"fairseq-pretrained": list(facts("fairseq", "pretrained").values())}]
+    # It started from the last weights, so the kept ones are not its own; and the reverse.
+    with pytest.raises(StudyError, match="is not the checkpoint's"):
+        prove_weights.main([proof], *arguments, study / "weights.tsv", {"fairseq-pretrained": 6})
+    write_json(proof, prove(kept | {"head.w": draw(2)["head.w"]}, kept, "pretrained", head="head."))
+    prove_weights.main([proof], *arguments, study / "weights.tsv", {"fairseq-pretrained": 6})
+    assert read_tsv(study / "weights.tsv")[0]["n_new"] == "0"
+    with pytest.raises(StudyError, match="is not the checkpoint's"):
+        prove_weights.main([proof], *arguments, study / "weights.tsv")
+
+
 @pytest.mark.parametrize("name", ["encoder.a", "encoder.q"])
 def test_a_random_run_with_a_tensor_of_the_checkpoint_is_told(study, name):
     folder = study / "finetuning" / "fairseq-random" / "seed4"

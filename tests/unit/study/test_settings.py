@@ -9,6 +9,7 @@ from snakemake.utils import update_config
 
 from common.errors import StudyError
 from study.configuration import check_study, load_study, read_settings
+from study.grids import AXES
 from study.settings import ALTERNATIVES, cross_checks, key_paths, unused_keys, validate_study
 from support.settings import DELETE, ROOT, SCHEMA, changed, defaults, message
 
@@ -478,8 +479,11 @@ def test_schema_and_defaults_do_not_drift():
     schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     # Null or empty by default, so the keys below are in the schema alone.
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
+    empty += ("finetuning.grids.",)
     # What an arm may have otherwise than the study.
-    empty += tuple(f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training"))
+    empty += tuple(
+        f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training", "n_train", "at_update")
+    )
     alone = set(key_paths(schema)) - paths_of(defaults())
     assert {key for key in alone if not key.startswith(empty)} == set()
     assert all(any(key.startswith(block) for key in alone) for block in empty)
@@ -511,7 +515,9 @@ def test_schema_is_strict_at_every_level():
         if "properties" in node:
             seen.append(path)
             assert node["additionalProperties"] is False, path
-            assert set(node["required"]) == set(node["properties"]), path
+            # A grid varies what it names.
+            optional = set(AXES) if path == ("finetuning", "grids", "[]") else set()
+            assert set(node["required"]) == set(node["properties"]) - optional, path
             for key, part in node["properties"].items():
                 walk(part, (*path, key))
         if isinstance(node.get("items"), dict):

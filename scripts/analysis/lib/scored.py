@@ -1,0 +1,50 @@
+"""The study's runs with what each answered on test: what statistics of arms start from."""
+
+import numpy as np
+
+from analysis.lib.predictions import read_answers
+from common.arms import ARM, Arm
+from common.errors import StudyError
+
+
+def load_runs(runs, predictions):
+    """Return the runs grouped by arm, in the order of the table.
+
+    Args:
+        runs: frame of runs.tsv (text).
+        predictions: {(arm, seed): path of its predictions}.
+
+    Returns:
+        dict: {Arm: [{seed, valid_accuracy, n_valid, test_accuracy, correct (N,), constant}]}
+
+    Raises:
+        StudyError: a run without predictions, predictions of other reviews or labels than the first run's, or an
+            accuracy in the table that is not that of the predictions.
+    """
+    if runs.empty:
+        raise StudyError("runs.tsv holds no run: configure finetuning.arms and finetuning.seeds")
+    keys = list(zip(runs["arm"], runs["seed"], strict=True))
+    for key in keys:
+        if key not in predictions:
+            raise StudyError(f"{'/'.join(key)} is in runs.tsv but has no predictions: run its evaluation again")
+    labels, answers = read_answers({key: predictions[key] for key in keys})
+    right = answers.eq(labels, axis=0)
+    arms = {}
+    for key, row in zip(keys, runs.to_dict("records"), strict=True):
+        accuracy = float(right[key].mean())
+        if abs(accuracy - float(row["test_accuracy"])) > 1e-9:
+            raise StudyError(
+                f"{predictions[key]}: its accuracy is {accuracy!r}, runs.tsv says {row['test_accuracy']}: "
+                "build runs.tsv again"
+            )
+        arms.setdefault(Arm(*(row[name] for name in ARM)), []).append(
+            {
+                "seed": row["seed"],
+                "valid_accuracy": float(row["valid_accuracy"]),
+                "n_valid": int(row["n_valid"]),
+                "test_accuracy": accuracy,
+                "correct": right[key].to_numpy(dtype=np.float32),
+                "constant": answers[key].nunique() == 1,
+            }
+        )
+    return arms

@@ -1,0 +1,104 @@
+"""Draw accuracy against the learning rate from both starts, every seed a dot, and the difference with its interval."""
+
+import pandas
+
+from analysis.lib.looks import PALETTE
+from common.entry import run
+from common.figures import FAINT, INK, mark_synthetic, save, set_style
+from common.files import read_json
+from common.frames import read_frame
+from study.grids import written
+
+# How a start is drawn: colour, mark, line.
+LOOKS = {"pretrained": (PALETTE[0], "o", "-"), "random": (PALETTE[1], "s", "--")}
+NUMBERS = ("peak_lr", "epochs", "mean", "test_accuracy", "difference", "low", "high", "joint_low", "joint_high")
+
+
+def numeric(frame):
+    """Return a table with the columns of `NUMBERS` as numbers, accuracies and differences in per cent."""
+    own = {name: pandas.to_numeric(frame[name]) for name in NUMBERS if name in frame}
+    return frame.assign(**{name: of if name in ("peak_lr", "epochs") else 100 * of for name, of in own.items()})
+
+
+def draw(recipes, differing, seeds):
+    """Return the figure: a column for each number of epochs, for each pair a row of accuracies and one of differences.
+
+    Args:
+        recipes, differing, seeds: frames of recipes.tsv, recipes/differences.tsv, recipes/runs.tsv (text).
+    """
+    from matplotlib import pyplot
+
+    recipes, differing, seeds = map(numeric, (recipes, differing, seeds))
+    differing = differing[differing["comparison"] == "same recipe"]
+    set_style()
+    pairs, epochs = list(dict.fromkeys(recipes["pair"])), sorted(recipes["epochs"].unique())
+    size = (max(5.4, 3.2 * len(epochs)), 4.9 * len(pairs))
+    figure, grid = pyplot.subplots(
+        2 * len(pairs), len(epochs), figsize=size, layout="constrained", squeeze=False, sharex=True, sharey="row",
+        height_ratios=[2, 1.2] * len(pairs),
+    )  # fmt: skip
+    rates = sorted(recipes["peak_lr"].unique())
+    for row, pair in enumerate(pairs):
+        for column, number in enumerate(epochs):
+            above, below = grid[2 * row][column], grid[2 * row + 1][column]
+            own = [frame[(frame["pair"] == pair) & (frame["epochs"] == number)] for frame in (recipes, seeds)]
+            accuracies(above, *own)
+            differences(below, differing[(differing["pair"] == pair) & (differing["epochs"] == number)])
+            title = f"{number:.0f} epoch{'s' if number != 1 else ''}"
+            above.set_title(title if len(pairs) == 1 else f"{pair}, {title}")
+            below.set_xscale("log")
+            below.set_xticks(rates, [written(float(rate)) for rate in rates])
+            below.minorticks_off()
+        grid[2 * row][0].set_ylabel("test accuracy (%)")
+        grid[2 * row + 1][0].set_ylabel("pretrained minus\nrandom (points)")
+    for axes in grid[-1]:
+        axes.set_xlabel("learning rate (logarithmic)")
+    figure.legend(handles=legend(), loc="outside lower center", ncols=2, columnspacing=2)
+    return figure
+
+
+def accuracies(axes, recipes, seeds):
+    """Draw both starts' seeds as dots and their means as lines; a hair apart, so that neither hides the other."""
+    for (init, (colour, mark, style)), side in zip(LOOKS.items(), (1 / 1.04, 1.04), strict=True):
+        dots, means = (frame[frame["init"] == init].sort_values("peak_lr") for frame in (seeds, recipes))
+        axes.plot(means["peak_lr"] * side, means["mean"], linestyle=style, color=colour, linewidth=1.8)
+        axes.plot(
+            dots["peak_lr"] * side, dots["test_accuracy"], mark, color=colour, markersize=5, markeredgecolor="white"
+        )
+
+
+def differences(axes, rows):
+    """Draw each difference with its interval, and thin the one that holds for all recipes together."""
+    axes.axhline(0, color=FAINT, linewidth=1, linestyle=":")
+    axes.vlines(rows["peak_lr"], rows["joint_low"], rows["joint_high"], color=INK, linewidth=0.9)
+    axes.vlines(rows["peak_lr"], rows["low"], rows["high"], color=INK, linewidth=2.6)
+    axes.plot(rows["peak_lr"], rows["difference"], "D", color=INK, markersize=5, markeredgecolor="white")
+
+
+def legend():
+    """Return the legend's handles."""
+    from matplotlib.lines import Line2D
+
+    starts = [
+        Line2D([], [], color=colour, marker=mark, linestyle=style, label=f"{init}: seeds and their mean")
+        for init, (colour, mark, style) in LOOKS.items()
+    ]
+    joint = Line2D([], [], color=INK, linewidth=0.9, label="interval for all recipes together")
+    return [*starts, Line2D([], [], color=INK, linewidth=2.6, marker="D", label="difference, its interval"), joint]
+
+
+def main(table, differing, seeds, manifest, svg, png):
+    """Write the figure as SVG and PNG.
+
+    Args:
+        table, differing, seeds: recipes.tsv, recipes/differences.tsv, recipes/runs.tsv.
+        manifest: data/manifest.json.
+        svg, png: figures to write.
+    """
+    figure = draw(*map(read_frame, (table, differing, seeds)))
+    mark_synthetic(figure.axes[0], read_json(manifest))
+    save(figure, svg, png, "Test accuracy and the difference between starts by learning rate", table, differing, seeds)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,44 @@
+"""Draw the training reviews of an arm that learns from fewer: stratified, nested, seeded."""
+
+from collections import Counter
+
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_lines, write_lines
+from data.lib.reviews import POLARITY, read_split
+from data.lib.subsets import nested_order
+
+
+def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POLARITY):
+    """Write a subset of the training reviews, in their own order.
+
+    Args:
+        reviews, labels: of all training reviews.
+        subset, subset_labels: files to write.
+        n_train: reviews of the subset.
+        seed: of the draw (`data.split_seed`).
+        classes: names of the classes in order.
+
+    Raises:
+        StudyError: there are fewer training reviews, or the subset lacks a class.
+    """
+    texts, values = read_split(reviews, labels, classes)
+    if n_train > len(texts):
+        raise StudyError(
+            f"an arm's n_train is {n_train}, more than the {len(texts)} training reviews there are; lower it"
+        )
+    drawn = sorted(nested_order(values, seed)[:n_train])
+    missing = sorted(set(values) - {values[i] for i in drawn})
+    if missing:
+        raise StudyError(
+            f"an arm's n_train is {n_train}, and then {classes[missing[0]]} has no review to learn from; raise it"
+        )
+    lines = read_lines(labels)
+    write_lines(subset, [texts[i] for i in drawn])
+    write_lines(subset_labels, [lines[i] for i in drawn])
+    counts = Counter(classes[values[i]] for i in drawn)
+    print(f"{n_train} of {len(texts)} training reviews: {dict(counts)}")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,141 @@
+"""The section on recipes: its answer, its charts measured against the files, and when it is there at all."""
+
+import re
+
+import pytest
+
+from analysis import plot_recipes
+from common.errors import StudyError
+from report.lib.sections_recipes import judge
+from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study
+from support.result_sets import check_page, make_page
+from support.settings import defaults
+
+
+def page_of(folder, section, make=None, **options):
+    if make:
+        files, settings = make(folder, section)
+    else:
+        files = make_recipes(folder, section, n_test=200, **options)
+        settings = defaults() | {"study": "simulated", "finetuning": section}
+    figure = [str(folder / "figures" / f"recipes.{ending}") for ending in ("svg", "png")]
+    tables = [files[name] for name in ("recipes", "recipe_differences", "recipe_runs")]
+    plot_recipes.main(*tables, files["manifest"], *figure)
+    files["recipe_figure"] = figure[0]
+    return files, settings, make_page(folder, files, settings)
+
+
+def section_of(html):
+    return re.search(r'<section id="recipes".*?</section>', html, re.DOTALL)[0]
+
+
+def words_of(html):
+    text = re.sub(r"<svg.*?</svg>", "", section_of(html), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", "", text).replace("&nbsp;", " ").split())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recipes")
+    return folder, *page_of(folder, finetuning(), make_whole_study)
+
+
+def test_the_page_with_its_charts_is_borne_out_by_the_files(made):
+    folder, files, settings, html = made
+    check_page(folder, files, settings)
+    # Two numbers of epochs; on each panel two lines, 2 + 2 means, 2 starts x 2 rates x 3 seeds, 2 x 3 of differences.
+    charts = re.findall(r'<svg class="chart".*?</svg>', section_of(html), re.DOTALL)
+    assert len(charts) == 2
+    assert [len(re.findall("data-row", chart)) for chart in charts] == [4 + 12 + 6] * 2
+
+
+def test_the_dots_of_a_rate_lie_at_its_tick(made):
+    """The axis is logarithmic for both; the two starts stand 4 units aside."""
+    chart = re.findall(r'<svg class="chart".*?</svg>', section_of(made[3]), re.DOTALL)[0]
+    ticks = [float(x) for x in re.findall(r'<text class="tick" x="([\d.]+)" y="204">', chart)]
+    dots = {float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="4.4" data-row', chart)}
+    beside = {round(tick + side, 2) for tick in ticks for side in (-4, 0, 4)}
+    assert len(ticks) == 2 and sorted(dots) == pytest.approx(sorted(beside), abs=0.011)
+
+
+def test_it_answers_with_the_two_recipes_that_differ(made):
+    text = words_of(made[3])
+    assert "Hugging Face Yes With learning rate 1e-5 and" in text and "with learning rate 3e-4 and" in text
+    assert "These intervals share no value." in text
+    assert "With each start’s own best recipe by validation (pretrained: learning rate" in text
+    assert "it leaves out that other seeds might have chosen others" in text
+
+
+def test_where_the_rate_changes_nothing_it_says_so(tmp_path):
+    chances = dict.fromkeys(CHANCES, 0.75)
+    files, settings, html = page_of(tmp_path, finetuning(), chances=chances)
+    assert "Hugging Face Not shown" in words_of(html) and "share values" in words_of(html)
+    check_page(tmp_path, files, settings)
+
+
+def test_one_seed_and_one_rate_decide_nothing(tmp_path):
+    files, settings, html = page_of(tmp_path, finetuning(rates=(3.0e-4,)) | {"seeds": [1]}, seeds=(1,))
+    assert "Cannot be decided" in words_of(html) and "one seed has no interval" in words_of(html)
+    check_page(tmp_path, files, settings)
+
+
+def test_both_frameworks_have_an_answer_each(tmp_path):
+    section = finetuning(epochs=(5,))
+    section["arms"] |= {
+        f"f-{name}": arm | {"framework": "fairseq"} for name, arm in section["arms"].items()
+    }  # fmt: skip
+    files, settings, html = page_of(tmp_path, section)
+    assert len(re.findall('<span class="verdict">', section_of(html))) == 2
+    check_page(tmp_path, files, settings)
+
+
+def test_a_study_without_several_recipes_has_no_such_section(made, tmp_path):
+    files = {name: path for name, path in made[1].items() if not name.startswith("recipe")}
+    assert '<section id="recipes"' not in make_page(made[0], files, made[2])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        # A seed's dot, a bound of an interval, a rate's tick on the logarithmic axis.
+        (r'(<circle cx="[\d.]+" cy=")([\d.]+)(" r="4.4" data-row="3")', "the chart of recipes/runs.tsv"),
+        (r'(<line x1="[\d.]+" x2="[\d.]+" y1=")([\d.]+)(" y2="[\d.]+" class="joint")', "recipes/differences.tsv"),
+        (r'(<text class="tick" x=")([\d.]+)(" y="204">3e-4)', "the axis of a chart"),
+        # A printed rate in the table.
+        (r'(\|peak_lr\)">)(3)(e-4</td>)', "it should be 0.0003 as a digit and a power of ten"),
+    ],
+)
+def test_a_mark_that_is_moved_is_found(made, tmp_path, pattern, words):
+    folder, files, settings, html = made
+    place = html.index('<section id="recipes"')
+    changed = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) + 1:g}{m[3]}", html[place:], count=1)
+    assert changed != html[place:]
+    (folder / "report.html").write_text(html[:place] + changed, encoding="utf-8", newline="")
+    with pytest.raises(StudyError, match=words):
+        check_page(folder, files, settings)
+    (folder / "report.html").write_text(html, encoding="utf-8", newline="")
+
+
+def test_intervals_that_only_touch_do_not_show_it():
+    def rows(*bounds):
+        return [{"joint_low": str(low), "joint_high": str(high)} for low, high in bounds]
+
+    assert judge(rows((0.1, 0.2), (0.2, 0.3)))["name"] == "not_shown"
+    found = judge(rows((0.1, 0.19), (0.0, 0.3), (0.2, 0.3)))
+    assert found["name"] == "depends"
+    assert (found["above"]["joint_low"], found["below"]["joint_high"]) == ("0.2", "0.19")
+    assert judge(rows((0.1, 0.2)) + [{"joint_low": "", "joint_high": ""}])["name"] == "undecided"
+
+
+def test_the_figure_is_the_same_bytes_and_says_what_it_holds(tmp_path):
+    files = make_recipes(tmp_path, finetuning())
+    made = []
+    for place in ("a", "b"):
+        figure = [str(tmp_path / f"{place}.{ending}") for ending in ("svg", "png")]
+        tables = [files[name] for name in ("recipes", "recipe_differences", "recipe_runs")]
+        plot_recipes.main(*tables, files["manifest"], *figure)
+        made.append([open(path, "rb").read() for path in figure])
+    assert made[0] == made[1]
+    text = made[0][0].decode()
+    for words in ("5 epochs", "10 epochs", "1e-5", "3e-4", "learning rate (logarithmic)", "pretrained minus"):
+        assert words in text

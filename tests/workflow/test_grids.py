@@ -1,0 +1,89 @@
+"""What Snakemake plans for studies of recipes and of learning curves. Nothing is run."""
+
+import os
+from collections import Counter
+
+import pytest
+
+from study.addresses import CHECKPOINT_FILES, kept_file
+from support import studies
+
+pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
+
+UPDATES = (500, 1000, 2000, 4000, 9000)
+HF = {"framework": "huggingface", "model": "checkpoint"}
+
+
+def jobs_of(folder, name, kept=()):
+    """The jobs that a study in studies/ plans, the open study's checkpoint being there."""
+    for file in (*CHECKPOINT_FILES, *map(kept_file, kept)):
+        path = folder / "results" / "open" / "checkpoint" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("-")
+    return studies.planned_jobs(folder, study=os.path.join(studies.ROOT, "studies", f"{name}.yaml"))
+
+
+def inputs_of(jobs, output):
+    (job,) = (job for job in jobs if any(file.endswith(output) for file in job.output))
+    return set(job.input)
+
+
+def test_the_study_of_recipes_is_a_grid_of_sixteen_arms(tmp_path):
+    jobs = jobs_of(tmp_path, "recipes")
+    rules = Counter(job.rule for job in jobs)
+    # 2 starts x 4 rates x 2 epochs x 3 seeds
+    assert rules["finetune_huggingface"] == rules["evaluate_huggingface"] == 48
+    assert rules["compare_recipes"] == rules["plot_recipes"] == 1
+    assert not {"finetune_fairseq", "pretrain", "draw_subset", "tabulate_learning_curves"} & rules.keys()
+    files = {f"results/recipes/{name}" for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")}
+    for output in ("recipes/report.html", "report_numbers.tsv", "ro-crate-metadata.json"):
+        assert files <= inputs_of(jobs, output)
+
+
+def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(tmp_path):
+    jobs = jobs_of(tmp_path, "learning-curves", UPDATES)
+    rules = Counter(job.rule for job in jobs)
+    # 2 whole arms, 2 starts x 3 subsets, 5 updates; 2 seeds
+    assert rules["finetune_huggingface"] == 26
+    assert rules["draw_subset"] == 3 and rules["train_subset_baselines"] == 1
+    # The last weights, and five on the way; token ids of train, valid, test and three subsets.
+    assert rules["convert_checkpoint"] == 6 and rules["tokenize_texts"] == 6
+    assert rules["tabulate_learning_curves"] == rules["plot_learning_curves"] == 1 and "compare_recipes" not in rules
+    folder = "results/learning-curves/"
+    run = inputs_of(jobs, "finetuning/fewer-n300/seed1/history.tsv")
+    assert f"{folder}finetuning/token-ids/checkpoint/train-300.npz" in run
+    assert f"{folder}finetuning/token-ids/checkpoint/train.npz" not in run
+    run = inputs_of(jobs, "finetuning/on-the-way-update2000/seed1/history.tsv")
+    assert f"{folder}checkpoint/kept/update2000/huggingface" in run
+    assert f"{folder}checkpoint/huggingface" not in run
+
+
+def test_weights_that_the_other_study_did_not_keep_are_missed_before_anything_is_planned(tmp_path):
+    jobs_of(tmp_path, "recipes")
+    study = os.path.join(studies.ROOT, "studies", "learning-curves.yaml")
+    done = studies.snakemake(tmp_path, "--dry-run", study=study)
+    assert done.returncode == 1 and "kept/update500/model.pt" in done.output
+
+
+def test_arms_of_fairseq_learn_from_subsets_and_kept_weights_too(tmp_path):
+    arm = HF | {"framework": "fairseq", "init": "pretrained"}
+    changes = {
+        "finetuning": {
+            "arms": {"few": arm | {"n_train": 20}, "early": arm | {"at_update": 6}, "both": HF | {"init": "random"}}
+        },
+        "checkpoint": {"pretraining": {"keep": [6]}},
+    }
+    jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml", changes))
+    few, early = (inputs_of(jobs, f"finetuning/{name}/seed1/history.tsv") for name in ("few", "early"))
+    assert {"results/tiny/finetuning/data-bin/train-20-valid", "results/tiny/checkpoint/model.pt"} <= few
+    assert {"results/tiny/finetuning/data-bin/train-valid", "results/tiny/checkpoint/kept/update6/model.pt"} <= early
+    parity = inputs_of(jobs, "train-20.parity.json")
+    assert "results/tiny/finetuning/data-bin/train-20-valid" in parity
+    assert "results/tiny/finetuning/data-bin/train-valid" in inputs_of(jobs, "valid.parity.json")
+
+
+def test_the_default_study_plans_none_of_it(tmp_path):
+    jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml"))
+    rules = {job.rule for job in jobs}
+    assert not rules & {"compare_recipes", "plot_recipes", "draw_subset", "tabulate_learning_curves"}
+    assert not [file for job in jobs for file in (*job.input, *job.output) if "kept" in file or "train-2" in file]
