@@ -37,6 +37,8 @@ SHELL := /bin/bash
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
+# Its wheel, as it was built or found.
+FAIRSEQ := $(VENV)/fairseq
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONNOUSERSITE := 1
@@ -98,7 +100,8 @@ wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheel
 		# In place when whole: an installation takes a folder of this name for all that there is.
 		rm -rf "$$wheels.part"
 		collect -r requirements.txt
-		collect --no-build-isolation --no-deps -r requirements-fairseq.txt
+		# The environment's own, where it still has it.
+		collect --no-build-isolation --no-deps --find-links "$(FAIRSEQ)" -r requirements-fairseq.txt
 		whole "$$wheels.part"
 		rm -rf "$$wheels"
 		mv "$$wheels.part" "$$wheels"
@@ -292,17 +295,21 @@ offline=
 if [ -n "$(WHEELS_OF_MIRROR)" ] && [ -n "$$MIRROR" ] && [ -d "$$MIRROR/wheels" ]; then
 	offline="$$MIRROR/wheels"
 fi
-pip_install() {
-	echo "== pip install $$*" >> "$(LOG)"
-	if ! python -m pip install $${offline:+--no-index --find-links "$$offline"} "$$@" >> "$(LOG)" 2>&1; then
-		tail -n 15 "$(LOG)" >&2
+log="$(LOG)"
+# pip's command first, then its arguments.
+pip_do() {
+	echo "== pip $$*" >> "$$log"
+	if ! python -m pip "$$1" $${offline:+--no-index --find-links "$$offline"} "$${@:2}" >> "$$log" 2>&1; then
+		tail -n 15 "$$log" >&2
 		if [ -n "$$offline" ]; then
 			echo "make: packages were taken from $$offline alone. Where there is network, 'make wheels MIRROR=$$MIRROR' brings it up to date." >&2
 		fi
-		echo "make: the installation stopped; the whole log is $(LOG). Fix the cause and run make again (no network: docs/guides/offline.md)." >&2
+		echo "make: the installation stopped; the whole log is $$log. Fix the cause and run make again (no network: docs/guides/offline.md)." >&2
 		exit 1
 	fi
 }
+# Python compiles what is imported when it is imported: a fraction of all that lies here.
+pip_install() { pip_do install --no-compile "$$@"; }
 endef
 
 define END
@@ -323,12 +330,33 @@ $(RUN_STAMP):
 			exit 1
 		fi
 	fi
-	echo "Installing into $(VENV), once; some minutes. Log: $(LOG)"
-	# PyTorch first and by itself: the build of whichever the configured index or wheel folder offers.
-	pip_install -c requirements.txt $$(grep '^torch==' requirements.txt)
+	echo "Installing into $(VENV), once; a minute or more. Log: $(LOG)"
+	# PyTorch first and without the rest: the build of whichever the configured index or wheel folder offers. With it, what
+	# building fairseq needs, which then runs beside the installation of all else.
+	pip_install -c requirements.txt $$(grep -E '^(torch|numpy|Cython|setuptools|wheel)==' requirements.txt)
+	build_fairseq() {
+		log="$(VENV)/fairseq.log"
+		rm -rf "$(FAIRSEQ)"
+		# Its build must see the PyTorch above and not fetch another, and its list of needs is out of date.
+		pip_do download --no-build-isolation --no-deps --dest "$(FAIRSEQ)" -r requirements-fairseq.txt
+		for sdist in $$(cd "$(FAIRSEQ)" && find . -name '*.tar.gz'); do
+			mkdir "$(FAIRSEQ)/source"
+			tar --extract --strip-components=1 --directory="$(FAIRSEQ)/source" --file="$(FAIRSEQ)/$$sdist"
+			# Only the extensions up to the third: the others are compiled with all of PyTorch's headers, which takes four
+			# fifths of the build, and nothing here imports them (docs/method/performance.md).
+			sed -i 's/ext_modules=extensions/&[:3]/' "$(FAIRSEQ)/source/setup.py"
+			pip_do wheel --no-build-isolation --no-deps --wheel-dir "$(FAIRSEQ)" "$(FAIRSEQ)/source"
+			rm -r "$(FAIRSEQ)/source" "$(FAIRSEQ)/$$sdist"
+		done
+	}
+	# A process group of its own, so that nothing of it outlives an interrupted installation.
+	set -m
+	build_fairseq &
+	set +m
+	trap "kill -- -$$! 2> /dev/null || true" EXIT
 	pip_install -r requirements.txt
-	# fairseq last: its build must see the PyTorch above and not fetch another, and its list of needs is out of date.
-	pip_install --no-build-isolation --no-deps -r requirements-fairseq.txt
+	wait $$!
+	pip_install --no-deps "$(FAIRSEQ)"/*.whl
 	python -c 'import fairseq, snakemake, torch, transformers' >> "$(LOG)" 2>&1 || { tail -n 15 "$(LOG)" >&2; echo "make: what was installed does not work; the whole log is $(LOG)" >&2; exit 1; }
 	$(call END,installed)
 

@@ -1,11 +1,13 @@
 """Time what the workflow costs beside the work: planning, a run with nothing to do, the report made again.
 
-Plans are dry runs of the embedded study with 3, 100, 1 000 (and with --long 10 000) seeds in an empty folder. The
-other two need a finished study: `make report` makes the embedded one. Times are seconds of this machine; the last
-column is the ratio to Snakemake saying its version, which is what starting Snakemake costs.
+Plans are dry runs of the embedded study with 3, 100, 1 000 (and with --long 10 000) seeds in an empty folder. Each is
+compared with what Snakemake alone needs to plan as many trivial jobs: chains of three rules that `touch` a file. The
+other two need a finished study, which `make report` makes, and are compared with Snakemake saying its version, which
+is what starting it costs. Times are seconds of this machine; the aims are ratios, or seconds where there is none.
 """
 
 import argparse
+import functools
 import os
 import subprocess
 import sys
@@ -19,7 +21,28 @@ from common.machine import machine
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SNAKEMAKE = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "snakemake")
-COLUMNS = ("what", "seconds", "ratio")
+COLUMNS = ("what", "seconds", "snakemake_seconds", "ratio", "aim")
+# Three jobs a chain, as a study has for each run.
+TRIVIAL = """
+rule all:
+    input: expand("c/{i}", i=range(int(config["chains"])))
+rule first:
+    output: "a/{i}"
+    shell: "touch {output}"
+rule second:
+    input: "a/{i}"
+    output: "b/{i}"
+    shell: "touch {output}"
+rule third:
+    input: "b/{i}"
+    output: "c/{i}"
+    shell: "touch {output}"
+"""
+N_ARMS = 3  # of the embedded study
+# {seeds: aim}; 3 333 seeds of three arms are 10 000 runs.
+AIMS = {1000: "at most 1.5 x", 3333: "below 60 s"}
+# Half of what it took before fairseq was built beside the rest, on two cores of an AMD EPYC with a nearby index.
+AIM_OF_INSTALLATION = "at most 125 s"
 
 
 def seconds(command, folder=ROOT):
@@ -45,31 +68,70 @@ def plan(n_seeds):
         return seconds([*command, "--configfile", overlay, "--dry-run", "--quiet", "all"])
 
 
+def plan_trivial(n_chains):
+    """Return the time of a dry run of three trivial jobs for each of so many chains."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "Snakefile"), "w", encoding="utf-8") as handle:
+            handle.write(TRIVIAL)
+        command = [SNAKEMAKE, "--cores", "2", "--config", f"chains={n_chains}", "--dry-run", "--quiet", "all"]
+        return seconds(command, folder)
+
+
+def install():
+    """Return the time of `make test-env` in a new environment, with no cache of pip's."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["make", "test-env", f"VENV={folder}/venv", f"PYTHON={sys.executable}", "ARGS="]
+        return seconds(["env", "PIP_NO_CACHE_DIR=1", *command])
+
+
+def parts(long, finished, installation):
+    """Yield what is timed: its name, a call that times it, one that times Snakemake alone or None, and the aim.
+
+    Args:
+        long: whether 10 000 runs and 10 000 seeds are planned, too.
+        finished: whether the embedded study is.
+        installation: whether that is timed.
+    """
+
+    def start():
+        return seconds([SNAKEMAKE, "--version"])
+
+    if installation:
+        yield "make test-env, empty caches", install, None, AIM_OF_INSTALLATION
+    if finished:
+        yield "run with nothing to do", lambda: seconds([SNAKEMAKE, "--cores", "2"]), start, ""
+        # ARGS, given to the `make` that runs this, would reach this one too.
+        regenerate = ["make", "regenerate", f"VENV={os.path.dirname(os.path.dirname(SNAKEMAKE))}", "ARGS="]
+        yield "make regenerate", lambda: seconds(regenerate), start, ""
+    for n_seeds in (3, 100, 1000, *([3333, 10_000] if long else [])):
+        yield (
+            f"plan {n_seeds} seeds, {N_ARMS * n_seeds} runs",
+            functools.partial(plan, n_seeds),
+            functools.partial(plan_trivial, N_ARMS * n_seeds),
+            AIMS.get(n_seeds, ""),
+        )
+
+
 def main(arguments=None):
     """Print the table and write it to `results/overhead.tsv`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--long", action="store_true", help="also plan 10 000 seeds")
+    parser.add_argument("--long", action="store_true", help="also plan 3 333 seeds (10 000 runs) and 10 000 seeds")
+    parser.add_argument("--install", action="store_true", help="also install everything anew, from the package index")
     options = parser.parse_args(arguments)
-    parts = [("snakemake --version", seconds, [SNAKEMAKE, "--version"])]
-    if os.path.exists(os.path.join(ROOT, "results", "embedded", "report.html")):
-        # ARGS, given to the `make` that runs this, would reach this one too.
-        regenerate = ["make", "regenerate", f"VENV={os.path.dirname(os.path.dirname(SNAKEMAKE))}", "ARGS="]
-        parts += [
-            ("run with nothing to do", seconds, [SNAKEMAKE, "--cores", "2"]),
-            ("make regenerate", seconds, regenerate),
-        ]
-    else:
+    finished = os.path.exists(os.path.join(ROOT, "results", "embedded", "report.html"))
+    if not finished:
         print(
             "overhead: no results/embedded/report.html: `make report` first, to time a run with nothing to do",
             file=sys.stderr,
         )
-    sizes = (3, 100, 1000, *([10_000] if options.long else []))
-    parts += [(f"plan {n} seeds", plan, n) for n in sizes]
     rows = []
-    for what, measure, argument in parts:
-        rows.append({"what": what, "seconds": measure(argument)})
-        rows[-1]["ratio"] = rows[-1]["seconds"] / rows[0]["seconds"]
-        print(f"{what:<26} {rows[-1]['seconds']:8.1f} s   {rows[-1]['ratio']:6.1f} x", flush=True)
+    for what, measure, alone, aim in parts(options.long, finished, options.install):
+        took, base = measure(), alone and alone()
+        rows.append(
+            {"what": what, "seconds": took, "snakemake_seconds": base, "ratio": base and took / base, "aim": aim}
+        )
+        compared = f"Snakemake alone {base:7.1f} s   {took / base:6.2f} x" if base else " " * 37
+        print(f"{what:<30} {took:8.1f} s   {compared}   {aim}", flush=True)
     write_tsv(os.path.join(ROOT, "results", "overhead.tsv"), rows, COLUMNS)
     print(f"{machine()['cores']} cores of {machine()['cpu']}")
 

@@ -1,9 +1,11 @@
 """The Makefile in small projects of their own, with empty packages of the right names, or stand-ins for the tools."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 from support import studies
@@ -23,6 +25,60 @@ def write_wheel(folder, name, version, module):
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         wheel.writestr(f"{info}/RECORD", "")
+
+
+# Builds by running setup.py, as setuptools would, and needs neither it nor a compiler: the wheel's module says what
+# extensions it was asked for.
+BACKEND = """
+import os, sys, time, types, zipfile
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    {before}
+    asked = {{}}
+    sys.modules["setuptools"] = types.SimpleNamespace(setup=lambda **options: asked.update(options))
+    with open("setup.py", encoding="utf-8") as handle:
+        exec(handle.read(), {{}})
+    name = "{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, name), "w") as wheel:
+        info = "{name}-{version}.dist-info"
+        wheel.writestr("{module}/__init__.py", "EXTENSIONS = " + repr(asked["ext_modules"]))
+        wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+        tags = "Root-Is-Purelib: true\\nTag: py3-none-any\\n"
+        wheel.writestr(info + "/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\n" + tags)
+        wheel.writestr(info + "/RECORD", "")
+    return name
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    info = "{name}-{version}.dist-info"
+    os.mkdir(os.path.join(metadata_directory, info))
+    with open(os.path.join(metadata_directory, info, "METADATA"), "w") as handle:
+        handle.write("Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    return info
+"""
+
+
+def write_source(folder, name, version, module, before="pass"):
+    """Write the source distribution of a package whose setup.py asks for extensions as fairseq's does.
+
+    Args:
+        folder: where it goes.
+        name: the package's.
+        version: the package's.
+        module: its one module, whose EXTENSIONS are those that it was built with.
+        before: a statement that its build begins with.
+    """
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+        "backend.py": BACKEND.format(name=name, version=version, module=module, before=before),
+        "setup.py": 'from setuptools import setup\nextensions = ["bleu", "data", "blocks", "base", "nat"]\n'
+        "setup(\n    ext_modules=extensions,\n)\n",
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+    }
+    with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as archive:
+        for file, text in files.items():
+            entry = tarfile.TarInfo(f"{name}-{version}/{file}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
 
 
 def write_index(folder):

@@ -1,6 +1,8 @@
 """The arithmetic of the benchmarks; they themselves run by `make benchmark`, never in the tests."""
 
 import math
+import re
+import subprocess
 import types
 
 import numpy as np
@@ -10,6 +12,7 @@ from transformers import RobertaForMaskedLM
 
 import benchmark
 import equivalence
+import overhead
 import plain_commands
 import plain_huggingface
 from common.files import read_json
@@ -130,6 +133,37 @@ def test_the_plain_side_is_tested_at_its_best_validation_epoch_the_earliest_of_e
     rows = [(e, "valid", "accuracy", v) for e, v in ((1, 0.5), (2, 0.7), (3, 0.7))]
     rows += [(e, "test", "accuracy", v) for e, v in ((1, 0.4), (2, 0.6), (3, 0.8))]
     assert equivalence.test_accuracy(rows) == 0.6
+
+
+def test_planning_is_compared_with_snakemake_alone_and_its_aim(monkeypatch, capsys):
+    written = []
+    monkeypatch.setattr(overhead, "plan", lambda n_seeds: 3.0 * n_seeds)
+    monkeypatch.setattr(overhead, "plan_trivial", lambda n_chains: 0.5 * n_chains)
+    monkeypatch.setattr(overhead, "install", lambda: 80.0)
+    monkeypatch.setattr(overhead, "seconds", lambda command, folder=None: 2.0)
+    monkeypatch.setattr(overhead, "write_tsv", lambda path, rows, columns: written.extend(rows))
+    overhead.main(["--long", "--install"])
+    rows = {row["what"]: row for row in written}
+    # 1 000 seeds: 3 000 s; 3 000 chains of three jobs: 1 500 s.
+    planned = rows["plan 1000 seeds, 3000 runs"]
+    assert (planned["seconds"], planned["snakemake_seconds"], planned["ratio"]) == (3000, 1500, 2)
+    assert planned["aim"] == "at most 1.5 x" and rows["plan 3333 seeds, 9999 runs"]["aim"] == "below 60 s"
+    assert rows["make test-env, empty caches"]["ratio"] is None
+    assert re.search(r"plan 1000 seeds.* 2\.00 x +at most 1\.5 x", capsys.readouterr().out)
+
+
+def test_the_trivial_workflow_has_three_jobs_a_chain(monkeypatch, tmp_path):
+    printed = []
+
+    def dry_run(command, folder):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        printed.append(done.stdout + done.stderr)
+        return 1.0
+
+    monkeypatch.setattr(overhead, "seconds", dry_run)
+    assert overhead.plan_trivial(4) == 1.0
+    # 3 * 4 and `all`.
+    assert re.search(r"^total +13$", printed[0], re.MULTILINE), printed
 
 
 def test_equivalence_needs_both_sides_within_the_margin():

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from support.environments import ROOT, rules
-from support.makefile import Project, write_index, write_wheel
+from support.makefile import Project, write_index, write_source, write_wheel
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def make(tmp_path):
     def run(*arguments, **variables):
         return project.make(*arguments, index=index, **variables)
 
-    run.project = project.folder
+    run.project, run.index = project.folder, index
     return run
 
 
@@ -105,6 +105,58 @@ def test_set_up_names_what_is_missing(make):
     assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stdout
     study = make("study", "STUDY=studies/absent.yaml")
     assert study.returncode == 2 and "give a study's file" in study.stdout
+
+
+def source_of_fairseq(make, before="pass"):
+    """Let the index offer fairseq's source in place of its wheel."""
+    (make.index / "fairseq_fixed-1.0-py3-none-any.whl").unlink()
+    write_source(make.index, "fairseq_fixed", "1.0", "fairseq", before)
+
+
+@pytest.mark.workflow
+def test_fairseq_is_built_with_the_extensions_that_are_used(make):
+    source_of_fairseq(make)
+    done = make("env")
+    assert done.returncode == 0, done.stdout
+    built = subprocess.run(
+        [make.project / ".venv/bin/python", "-c", "import fairseq; print(*fairseq.EXTENSIONS)"],
+        capture_output=True,
+        text=True,
+    )
+    assert built.stdout.split() == ["bleu", "data", "blocks"], built.stderr
+    # The wheel alone is kept, for `make wheels`; not an earlier lock's.
+    kept = make.project / ".venv/fairseq"
+    assert os.listdir(kept) == ["fairseq_fixed-1.0-py3-none-any.whl"]
+    write_wheel(kept, "fairseq_fixed", "0.9", "fairseq")
+    with (make.project / "requirements.txt").open("a") as lock:
+        lock.write("# another lock\n")
+    again = make("env")
+    assert again.returncode == 0, again.stdout
+    assert os.listdir(kept) == ["fairseq_fixed-1.0-py3-none-any.whl"]
+
+
+@pytest.mark.workflow
+def test_a_failed_build_of_fairseq_is_told_from_its_own_log(make):
+    source_of_fairseq(make, 'sys.exit("no such header")')
+    failed = make("env")
+    assert failed.returncode == 2, failed.stdout
+    assert "no such header" in failed.stdout and "the whole log is .venv/fairseq.log" in failed.stdout
+    assert (make.project / ".venv/.unfinished").exists() and not stamps(make.project)
+
+
+@pytest.mark.workflow
+def test_a_failed_installation_leaves_no_build_behind(make, tmp_path):
+    begun, ended = str(tmp_path / "begun"), str(tmp_path / "ended")
+    source_of_fairseq(make, f"open({begun!r}, 'w').close(); time.sleep(60); open({ended!r}, 'w').close()")
+    # Another package's build fails as soon as fairseq's has begun.
+    waiting = f"[time.sleep(0.1) for _ in iter(lambda: os.path.exists({begun!r}), True)]; sys.exit('no such header')"
+    write_source(make.index, "broken", "1.0", "broken", waiting)
+    with (make.project / "requirements.txt").open("a") as lock:
+        lock.write("broken==1.0\n")
+    failed = make("env")
+    assert failed.returncode == 2 and "the whole log is .venv/install.log" in failed.stdout, failed.stdout
+    # What still ran would hold make's output open, and `make` above would have returned after its end.
+    assert os.path.exists(begun) and not os.path.exists(ended)
 
 
 # --- what is made again, and what is removed --------------------------------------------------------------------------
