@@ -222,7 +222,7 @@ def _columns_of_parquet(path, schema, columns, types):
 
 
 def _values(array, arrow):
-    """Return a column's values as JSON would have them; what is no number (NaN) is None."""
+    """Return a column's values as JSON would have them."""
     if arrow.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if arrow.types.is_decimal(array.type):
@@ -230,8 +230,7 @@ def _values(array, arrow):
     if not arrow.types.is_floating(array.type):
         return array.to_pylist()
     # By way of text: 0.1 in 32 bits is 0.1 and not 0.10000000149.
-    numbers = (value if value is None else float(value) for value in array.cast(arrow.string()).to_pylist())
-    return [None if number != number else number for number in numbers]
+    return [value if value is None else float(value) for value in array.cast(arrow.string()).to_pylist()]
 
 
 def label_name(value):

@@ -203,16 +203,17 @@ def test_make_new_writes_the_same_study(tmp_path):
 
 def test_memory_follows_the_named_columns_and_batches(tmp_path):
     n = 8 * BATCH
-    columns = {"text": [f"text {k}" for k in range(n)], "other": [f"{k}" * 200 for k in range(n)]}
-    path = write(tmp_path / "a.parquet", columns, row_group_size=BATCH, compression="none", use_dictionary=False)
+    columns = {"text": [f"{k:0500}" for k in range(n)], "other": [f"{k:02000}" for k in range(n)]}
+    # One row group: a batch is less than it.
+    path = write(tmp_path / "a.parquet", columns, compression="none", use_dictionary=False)
     pool, usual = pyarrow.proxy_memory_pool(pyarrow.default_memory_pool()), pyarrow.default_memory_pool()
     pyarrow.set_memory_pool(pool)
     try:
         assert sum(1 for _ in read_rows(path, ["text"])) == n
     finally:
         pyarrow.set_memory_pool(usual)
-    # `other` has 27 MB; `text`, of at most 14 bytes a value and its offset, some 120 kB a batch.
-    assert 0 < pool.max_memory() < 2e6 < Path(path).stat().st_size / 10
+    # `other` has 66 MB, `text` 16 MB, of which a batch is an eighth.
+    assert 0 < pool.max_memory() < 8e6 < Path(path).stat().st_size / 10
 
 
 LAZY = """
