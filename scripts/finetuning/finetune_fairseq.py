@@ -237,10 +237,13 @@ def main(
     )
     # fairseq reads the state from its file.
     resumed = tuning.resume(states, count_reviews(data), files, code) is not None
+    if resumed:
+        reference.clear()  # proved when the run began
 
     def inspect(model, drawn):
         laws = initialisation(model, tuning.init, drawn)
         proof = prove_weights(dict(model.named_parameters()), reference, tuning.init, head="classification_heads.")
+        reference.clear()  # a whole copy of the weights, which the training would carry along
         write_json(tuning.place("start.json"), {"proof": proof, "drawn": laws})
 
     task = tasks.ReviewClassification

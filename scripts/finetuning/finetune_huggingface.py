@@ -226,6 +226,7 @@ def main(
         proof, head = prove_encoder(model, drawn, reference, tuning.init), always_trained(model, drawn)
     else:
         proof, head = prove_weights(dict(model.named_parameters()), reference, tuning.init, head=HEAD), HEAD
+    del reference  # a whole copy of the weights, which the training would carry along
     merged = restrict(model, settings, head, facts["arm"])
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()

@@ -3,9 +3,12 @@
 import os
 import time
 
-from tensorboardX.event_file_writer import EventsWriter
-from tensorboardX.proto.event_pb2 import Event
-from tensorboardX.summary import scalar
+from training.imports import without
+
+with without("boto3"):  # which it loads to write to S3
+    from tensorboardX.event_file_writer import EventsWriter
+    from tensorboardX.proto.event_pb2 import Event
+    from tensorboardX.summary import scalar
 
 
 class Curves:

@@ -4,37 +4,20 @@ import importlib
 import os
 import shlex
 import sys
-import types
 
 from common.errors import StudyError
+from training.imports import postponed
 
 
 def import_fairseq():
-    """Import fairseq without the statistics packages that it imports at once and uses for other tasks' metrics.
+    """Import fairseq without the statistics packages and the TensorBoard that it imports at once.
 
-    They are a third of fairseq's start-up, which every job pays. What fairseq takes from them becomes a function
-    that imports the real one when it is called.
+    It uses them for other tasks' metrics and for `--tensorboard-logdir`; they are a third of its start-up, which every
+    job pays.
     """
-    if "fairseq" in sys.modules:
-        return
-
-    def stand_in(name):
-        def later(attribute):
-            if attribute.startswith("__"):
-                raise AttributeError(attribute)
-            return lambda *args, **kwargs: getattr(importlib.import_module(name), attribute)(*args, **kwargs)
-
-        module = types.ModuleType(name)
-        module.__getattr__ = later
-        return module
-
-    names = [name for name in ("sklearn", "sklearn.metrics", "scipy.stats") if name not in sys.modules]
-    sys.modules.update({name: stand_in(name) for name in names})
-    try:
-        importlib.import_module("fairseq")
-    finally:
-        for name in names:
-            del sys.modules[name]
+    if "fairseq" not in sys.modules:
+        with postponed("sklearn", "sklearn.metrics", "scipy.stats", "torch.utils.tensorboard"):
+            importlib.import_module("fairseq")
 
 
 def preprocess(arguments):

@@ -24,6 +24,15 @@ def set_threads(threads):
     keep_memory()
 
 
+def _libc():
+    """Return glibc, or None where the C library is another one."""
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        return libc if libc.mallopt and libc.malloc_trim else None
+    except (OSError, AttributeError):
+        return None
+
+
 def keep_memory(seconds=20):
     """Tell glibc to hand freed memory back to the kernel now and then, not at once.
 
@@ -35,21 +44,26 @@ def keep_memory(seconds=20):
 
     Source: mallopt(3): M_TRIM_THRESHOLD -1, M_TOP_PAD -2, M_MMAP_MAX -4; malloc_trim(3).
     """
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        mallopt, malloc_trim = libc.mallopt, libc.malloc_trim
-    except (OSError, AttributeError):
+    libc = _libc()
+    if libc is None:
         return
     for parameter, value in ((-1, 2**31 - 1), (-2, 64 * 2**20), (-4, 0)):
-        mallopt(parameter, value)
+        libc.mallopt(parameter, value)
 
     def trim():
         while True:
             time.sleep(seconds)
-            malloc_trim(0)
+            release_memory()
 
     if not any(thread.name == "malloc_trim" for thread in threading.enumerate()):
         threading.Thread(target=trim, name="malloc_trim", daemon=True).start()
+
+
+def release_memory():
+    """Hand freed memory back to the kernel now: training, scoring and saving use blocks of other sizes."""
+    libc = _libc()
+    if libc is not None:
+        libc.malloc_trim(0)
 
 
 def versions():

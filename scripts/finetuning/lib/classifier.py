@@ -4,12 +4,16 @@ import os
 
 import torch
 from safetensors import SafetensorError
-from transformers import RobertaConfig, RobertaForSequenceClassification
 
 from common.errors import StudyError
 from common.files import read_json
 from finetuning.lib.encoders import load_classifier, named_classes
+from training.imports import postponed, without
 from training.precision import choose_device
+
+# Accelerate would load the first for Amazon's machines, Transformers the second for the losses of object detection.
+with without("boto3"), postponed("scipy.optimize"):
+    from transformers import RobertaConfig, RobertaForSequenceClassification
 
 HEAD = "classifier."
 INITS = ("pretrained", "random")

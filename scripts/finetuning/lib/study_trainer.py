@@ -8,8 +8,6 @@ import tempfile
 
 import torch
 from torch.utils.data import DataLoader, Dataset
-from transformers import Trainer, TrainingArguments
-from transformers.trainer import TRAINER_STATE_NAME
 
 from common.errors import StudyError
 from common.files import grant, write_text
@@ -18,7 +16,14 @@ from finetuning.lib.token_ids import read_token_ids
 from training.batching import count_updates, epoch_batches, padded_length
 from training.divergence import refuse_divergence
 from training.dropout import cheap_dropout
+from training.imports import postponed, without
+from training.process import release_memory
 from training.schedule import learning_rate
+
+# PEFT, which the Trainer loads, would load it for 4-bit weights.
+with without("bitsandbytes"), postponed("scipy.optimize"):
+    from transformers import Trainer, TrainingArguments
+    from transformers.trainer import TRAINER_STATE_NAME
 
 
 class Reviews(Dataset):
@@ -209,6 +214,7 @@ class StudyTrainer(Trainer):
 
     def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
         """Score the validation split in float32, batches sorted by length, and keep the epoch's record."""
+        release_memory()
         valid = summarize(
             score(self.model, self.eval_dataset.sequences, self.args.per_device_eval_batch_size),
             self.eval_dataset.labels,
@@ -240,6 +246,7 @@ class StudyTrainer(Trainer):
         folder = os.path.join(self.tuning.place("checkpoints"), f"epoch{len(self.records)}")
         (self.merged() if self.merged else self.model).save_pretrained(folder)
         grant(os.path.join(folder, "model.safetensors"))
+        release_memory()
 
     def _get_grad_norm(self, model, grad_norm=None):
         """Skip the norm that the Trainer computes for its log only."""

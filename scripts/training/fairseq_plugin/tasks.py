@@ -21,6 +21,7 @@ from training.divergence import refuse_divergence
 from training.draws import RecordedDraws
 from training.dropout import cheap_dropout
 from training.fairseq_state import resumable
+from training.process import release_memory
 
 logger = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class StudyTask:
     def begin_valid_epoch(self, epoch, model):
         """Start counting a validation."""
         super().begin_valid_epoch(epoch, model)
+        release_memory()
         self._begin()
         self._epoch = epoch
         self._sums["valid"] = {}
@@ -144,6 +146,7 @@ class StudyTask:
                     handle.write(json.dumps(entry) + "\n")
             os.replace(temporary, self.cfg.history_file)
         self._sums["train"] = {}
+        release_memory()
 
 
 def read_history(path):

@@ -26,6 +26,7 @@ SEED = 2**31 - 1
 POSITIONS = ARCHITECTURE["max_positions"]
 OUTPUTS = {"checkpoints": "", "tensorboard": "", "history": ".tsv", "run": ".json", "weights": ".json"}
 SAME = {"epochs": 6, "dropout": 0.0, "clip_norm": 1.0, "weight_decay": 1.0}
+EPOCHS_HELD = 10
 TOLERANCES = {"float32": 1e-5, "bfloat16": 1e-3}
 FILES = {"fairseq": {"data": "train-valid", "checkpoint": "model.pt", "architecture": ARCHITECTURE}}
 FILES["huggingface"] = {"train": "train.npz", "valid": "valid.npz", "checkpoint": "converted"}
@@ -62,6 +63,13 @@ def same_head(precision):
     settings = FINETUNING | SAME | {"precision": precision}
     for framework in ("fairseq", "huggingface"):
         yield finetune(framework, f"{precision}/{framework}", settings=settings, head=f"{precision}.pt")
+
+
+def holding(framework):
+    """A run of ten epochs that writes `held/<framework>.json`: see `support.held`."""
+    run = finetune(framework, f"held/{framework}", settings=FINETUNING | {"epochs": EPOCHS_HELD})
+    arguments = run["arguments"] | {"framework": framework, "held": f"held/{framework}.json", "save_every": 4}
+    return job("support.held", run["name"], **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +111,7 @@ def made(tmp_path_factory):
     for framework in FILES:
         diverging = finetune(framework, f"hot/{framework}", settings=FINETUNING | {"lr": 1e38, "clip_norm": 0.0})
         runs.append(refused(diverging["script"], framework, **diverging["arguments"]))
+    runs += map(holding, FILES)
     run_forked(folder, [*runs, *same_head("float32"), *same_head("bfloat16")])
     return folder
 
@@ -130,6 +139,20 @@ def test_a_missing_checkpoint_is_an_error_and_never_a_random_start(tmp_path):
     with pytest.raises(StudyError, match="nowhere/model.pt is missing"):
         finetune_fairseq.main(**run)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("framework", FILES)
+def test_a_training_holds_no_copy_of_the_checkpoint(made, framework):
+    copies = read_json(made / "held" / f"{framework}.json")["copies"]
+    assert len(copies) > 2 and not any(copies)
+
+
+@pytest.mark.parametrize("framework", FILES)
+def test_memory_is_handed_back_around_each_validation_and_does_not_grow(made, framework):
+    released = read_json(made / "held" / f"{framework}.json")["released"]
+    assert len(released) == 2 * EPOCHS_HELD  # before scoring, and after scoring or saving
+    # From the third epoch's end on: earlier, kernels and buffers are still being made.
+    assert released[-1] < 1.03 * released[5]
 
 
 def test_a_frozen_encoder_stays_the_checkpoint(made):
