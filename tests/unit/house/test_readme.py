@@ -1,5 +1,6 @@
 """The results that README, published/README.md and the page on performance show are the generated ones."""
 
+import glob
 import os
 import re
 
@@ -134,3 +135,13 @@ def test_the_bibtex_entry_is_what_the_citation_file_says():
         "license": citation["license"],
     }
     assert all(fields.values())
+
+
+def test_published_tables_that_disagree_have_an_erratum():
+    pages = page("published", "README.md")
+    folder = os.path.join(ROOT, "published")
+    for path in glob.glob(os.path.join(folder, "**", "*.tsv"), recursive=True):
+        wrong = sum(row.get("agrees") == "false" for row in read_tsv(path))
+        if wrong:
+            link, n = os.path.relpath(path, folder), f"{wrong} rows disagree"
+            assert f"`{link}`" in pages and n in pages, f"{path}: {n} and published/README.md does not say so"
