@@ -81,7 +81,11 @@ def shown(number):
 
 
 def tag(name, content=None, **attributes):
-    """Return an SVG element; `_` in a name stands for `-`, one at its end for nothing."""
+    """Return an SVG element; `_` in a name stands for `-`, one at its end for nothing.
+
+    A text with a record is written without it: a drawing's numbers are checked as marks.
+    """
+    content = content if content is None or isinstance(content, Markup) else str(content)
     inside = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(shown(value) if isinstance(value, float) else value)}"'
         for key, value in attributes.items()

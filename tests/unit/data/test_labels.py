@@ -40,7 +40,9 @@ def test_a_split_without_a_rare_class_names_it():
     rows = [(f"text {i}", 0 if i < 30 else 1 if i < 58 else 2) for i in range(60)]
     source = {"train": rows, "test": rows}
     with pytest.raises(StudyError, match=r"the valid split has no review of class 2 \(product\): raise data.n_valid"):
-        split_reviews(source, 40, 6, None, 1, CLASSES)
+        split_reviews(source, 40, 2, None, 1, CLASSES)
+    # 6 of 60 in proportion would be 3, 3 and 0: the rare class takes one of the largest's.
+    assert {label for _, label in split_reviews(source, 40, 6, None, 1, CLASSES)["valid"]} == {0, 1, 2}
     assert {label for _, label in split_reviews(source, 30, 30, None, 1, CLASSES)["valid"]} == {0, 1, 2}
 
 
