@@ -123,7 +123,7 @@ def main(runs, manifest, svg, png, data, colours):
     figure = draw(frame, rows, colours)
     mark_synthetic(figure.axes[0], manifest)
     write_table(data, "figures/arms.tsv", frame_rows(rows))
-    save(figure, svg, png, "Test accuracy of every arm", data, runs)
+    save(figure, svg, png, "Test accuracy of every arm", data)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def main(runs, history, manifest, svgs, pngs, tables, measures, colours):
         figure = draw(points, majority_shares(manifest, set(points["split"])), measure, colours)
         mark_synthetic(figure.axes[0], manifest)
         write_table(table, "figures/arms_by_epoch/{measure}.tsv", frame_rows(means(points)))
-        save(figure, svg, png, f"All arms over training: {MEASURES[measure]}", table, history, runs)
+        save(figure, svg, png, f"All arms over training: {MEASURES[measure]}", table)
 
 
 def means(points):

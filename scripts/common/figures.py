@@ -47,7 +47,7 @@ def save(figure, svg, png, title, *data):
         svg: path ending in .svg.
         png: path ending in .png; 200 dots an inch.
         title: the SVG's title, which screen readers announce.
-        data: files whose data it shows, written already.
+        data: files whose data it shows, written already; none with times, which differ between runs.
     """
     from matplotlib import pyplot
 
