@@ -67,7 +67,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--log-interval": 50,
     }
     if pretraining["muon_lr"] is not None:
-        flags |= {"--optimizer": "muon_adamw", "--muon-lr": pretraining["muon_lr"]}
+        flags |= {"--optimizer": "muon_adamw", "--muon-lr": pretraining["muon_lr"], "--muon-precision": precision}
     if resumed:
         flags["--restore-file"] = os.path.abspath(os.path.join(state, STATE))
     arguments = [data, *(str(word) for flag in flags.items() for word in flag)]
