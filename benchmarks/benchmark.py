@@ -1,11 +1,13 @@
 """Time plain commands and the workflow side by side, on the same data and machine, in turn (`make benchmark`).
 
 The plain side is what a user would type instead: `fairseq-train` validating on `valid,test` every epoch in batches of
-8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. For
-Hugging Face there is a third side, the same Trainer tuned (`--tuned`): bfloat16, batches of like lengths, fused AdamW.
-The workflow's side is Snakemake making test predictions from the same prepared data: of one run on all cores
-(`--set-threads`), and of as many runs at once as there are cores, one core each, which is how it fills a table. The
-full mode fills the whole table of nine runs instead; the plain commands in sequence are their measured runs, so often.
+8, and the `run_glue` recipe with every review padded (`plain_huggingface.py`), both in float32 with all cores. The
+third side is each of them tuned: the same Trainer with the faster precision, batches of like lengths and fused AdamW;
+`fairseq-train` scoring in batches of 64. The workflow's side is Snakemake making test predictions from the same
+prepared data: of one run on all cores (`--set-threads`), and of as many runs at once as there are cores, one core each,
+which is how it fills a table. The full mode fills the whole table of nine runs instead; the plain commands in sequence
+are their measured runs, so often. Pretraining is timed likewise, some updates of it, against `fairseq-train --task
+masked_lm`.
 
 What is printed are ratios (workflow / plain) of medians, with the smallest and largest ratio of the rounds.
 """
@@ -21,7 +23,7 @@ from common.files import read_json, write_json, write_text
 from common.machine import machine
 from plain_commands import FRAMEWORKS, ROOT, Study, circumstances, timed
 from training.batching import count_updates
-from training.precision import has_fast_bfloat16
+from training.precision import resolve_precision
 
 # What each mode cuts down; None: the whole. `table`: all runs of the study, three seeds an arm, not some at once.
 MODES = {
@@ -30,7 +32,19 @@ MODES = {
     "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
 }
 # What is measured; `--keep` takes some of an earlier call's.
-KINDS = ("plain", "tuned", "alone", "together", "table")
+KINDS = ("plain", "tuned", "alone", "together", "table", "pretraining")
+# The open study's blocks, with the same optimizer on both sides.
+PRETRAINING = {
+    "updates": 60,
+    "batch_size": 8,
+    "tokens_per_sample": 256,
+    "sample_break_mode": "none",
+    "mask_prob": 0.15,
+    "warmup_updates": 20,
+    "validate_every": 60,
+}
+# What is aimed at: the largest ratio workflow / plain, and the smallest share of the peak in per cent.
+AIMS = {"table": 0.18, "share_of_peak": 65}
 TABLE = {"fairseq-pretrained": 3, "fairseq-random": 3, "huggingface-pretrained": 3}
 
 
@@ -73,6 +87,17 @@ def measure_workflow(study, runs, threads=None):
     folders, targets = zip(*(study.forget(*run) for run in runs), strict=True)
     cost = timed(study.snakemake(*targets, threads=threads), os.path.join(study.plain, "workflow.log"))
     return with_updates(cost, os.path.join(folders[0], "tensorboard"))
+
+
+def measure_pretraining(study, side, threads):
+    """Pretrain for some updates, plainly or by the workflow, and return its costs."""
+    if side == "workflow":
+        folder, target = study.forget_pretraining()
+        command = study.snakemake(target, threads=threads)
+    else:
+        out = study.fresh_folder("pretraining", side, 1)
+        folder, command = os.path.join(out, "tensorboard"), study.plain_pretraining(out)
+    return with_updates(timed(command, os.path.join(study.plain, f"{side}.log"), threads), folder)
 
 
 class Measured:
@@ -149,6 +174,19 @@ def gflop_an_update(study):
     return (products + attention) / 1e9
 
 
+def gflop_a_pretraining_update(study):
+    """Return the same of an update of masked pretraining: full blocks, and the vocabulary where it predicts."""
+    architecture, settings = study.config["checkpoint"]["architecture"], study.config["checkpoint"]["pretraining"]
+    width, ffn, layers = architecture["width"], architecture["ffn_width"], architecture["layers"]
+    length = settings["tokens_per_sample"]
+    tokens = settings["batch_size"] * length
+    vocabulary = study.config["checkpoint"]["sentencepiece"]["vocab_size"]
+    products = 6 * tokens * layers * (4 * width**2 + 2 * width * ffn)
+    attention = 12 * tokens * length * width * layers
+    logits = 6 * settings["mask_prob"] * tokens * (width**2 + width * vocabulary)
+    return (products + attention + logits) / 1e9
+
+
 def summary(plain, workflow):
     """Return medians and the ratio workflow / plain, with the smallest and largest ratio of the rounds."""
     found = {}
@@ -205,8 +243,8 @@ def markdown(record):
             f"| {rate['workflow']['tokens_per_second']:.0f} | | |"
         )
         lines.append(
-            f"| {framework}: share of the matrix peak used | % | {100 * rate['plain']['share_of_peak']:.0f} "
-            f"| {100 * rate['workflow']['share_of_peak']:.0f} | | |"
+            f"| {framework}: share of the matrix peak used (aim: {AIMS['share_of_peak']}) | % "
+            f"| {100 * rate['plain']['share_of_peak']:.0f} | {100 * rate['workflow']['share_of_peak']:.0f} | | |"
         )
     for framework, pair in record["packed"].items():
         lines.append(
@@ -217,9 +255,22 @@ def markdown(record):
     table = record["table"]
     kind = "workflow measured" if table["measured"] else "from the runs at once"
     lines.append(
-        f"| the table of nine runs, {kind} | s | {table['plain']:.0f} | {table['workflow']:.0f} | {table['ratio']:.2f} "
-        "| |"
+        f"| the table of nine runs, {kind} (aim: {AIMS['table']}) | s | {table['plain']:.0f} "
+        f"| {table['workflow']:.0f} | {table['ratio']:.2f} | |"
     )
+    if pretraining := record.get("pretraining"):
+        update, rate = pretraining["runs"]["update_seconds"], pretraining["rates"]
+        low, high = update["ratio_range"]
+        lines.append(
+            f"| pretraining: an update of {pretraining['tokens_per_update']} tokens | s | {number(update['plain'])} "
+            f"| {number(update['workflow'])} | {update['ratio']:.2f} | {low:.2f} to {high:.2f} |"
+        )
+        for name, unit, key, scale in (
+            ("tokens a second", "1/s", "tokens_per_second", 1),
+            (f"share of the matrix peak used (aim: {AIMS['share_of_peak']})", "%", "share_of_peak", 100),
+        ):
+            sides = (f"{scale * rate[side][key]:.0f}" for side in ("plain", "workflow"))
+            lines.append(f"| pretraining: {name} | {unit} | {' | '.join(sides)} | | |")
     peaks = ", ".join(f"{name} {value:.0f}" for name, value in record["matrix_peak_gflops"].items())
     return "\n".join([*lines, "", f"Matrix-product peak, GFLOP/s: {peaks}.", ""])
 
@@ -238,7 +289,7 @@ def measure(study, cut, rounds, measured):
             runs at once, empty where the mode times the whole table instead.
     """
     cores, seeds = machine()["cores"], study.config["finetuning"]["seeds"]
-    runs = {framework: {"plain": [], "workflow": []} for framework in FRAMEWORKS}
+    runs = {framework: {"plain": [], "tuned": [], "workflow": []} for framework in FRAMEWORKS}
     packed = {} if cut["table"] else {framework: [] for framework in FRAMEWORKS}
     several = seeds[: min(cores, len(seeds))]
     for turn in range(1, rounds + 1):
@@ -246,15 +297,44 @@ def measure(study, cut, rounds, measured):
             name, alone = f"{framework}-{turn}", [(framework, "pretrained", 1)]
             plain = measured.take("plain", name, measure_plain, study, framework, "pretrained", turn, cores)
             runs[framework]["plain"].append(plain)
-            if framework == "huggingface":
-                cost = measured.take("tuned", name, measure_plain, study, "tuned", "pretrained", turn, cores)
-                runs[framework].setdefault("tuned", []).append(cost)
+            tuned = measured.take("tuned", name, measure_plain, study, f"{framework}-tuned", "pretrained", turn, cores)
+            runs[framework]["tuned"].append(tuned)
             runs[framework]["workflow"].append(measured.take("alone", name, measure_workflow, study, alone, cores))
             if framework in packed:
                 together = [(framework, "pretrained", seed) for seed in several]
                 cost = measured.take("together", name, measure_workflow, study, together)
                 packed[framework].append(cost["seconds"] / len(several))
     return runs, packed
+
+
+def measure_pretrainings(options, cores, rounds, peaks, kinds):
+    """Time pretraining on both sides in turn and return its part of the record.
+
+    Args:
+        options: of the command line.
+        cores: threads of both sides.
+        rounds: rounds of plain, workflow, plain, ...
+        peaks: GFLOP/s of matrix products by precision.
+        kinds: precision of each side.
+    """
+    changes = {"checkpoint": {"pretraining": PRETRAINING}}
+    name = f"benchmark-{options.mode}-pretraining"
+    study = Study(os.path.join(ROOT, "benchmarks", "study.yaml"), name, changes, options.mirror)
+    timed(study.snakemake("checkpoint/corpus-bin"), os.path.join(study.plain, "prepare.log"))
+    measured, costs = Measured(study.plain, options.keep), {"plain": [], "workflow": []}
+    for turn in range(1, rounds + 1):
+        for side, those in costs.items():
+            those.append(measured.take("pretraining", f"{side}-{turn}", measure_pretraining, study, side, cores))
+    tokens = PRETRAINING["batch_size"] * PRETRAINING["tokens_per_sample"]
+    gflop = gflop_a_pretraining_update(study)
+    found = rates({"pretraining": costs}, {side: peaks[kinds[side]] for side in costs}, gflop, tokens)
+    return {
+        "runs": summary(**costs),
+        "raw": costs,
+        "rates": found["pretraining"],
+        "gflop_per_update": gflop,
+        "tokens_per_update": tokens,
+    }
 
 
 def rates(runs, peaks, gflop, tokens):
@@ -312,8 +392,8 @@ def main(arguments=None):
     study.prepare()
     measured = Measured(study.plain, options.keep)
     runs, packed = measure(study, cut, rounds, measured)
-    precision = "bfloat16" if has_fast_bfloat16() else "float32"
-    kinds = {"plain": "float32", "tuned": "bfloat16", "workflow": precision}
+    precision = resolve_precision("auto")
+    kinds = {"plain": "float32", "tuned": precision, "workflow": precision}
     peaks = {kind: matrix_peak(cores, kind) for kind in sorted(set(kinds.values()), reverse=True)}
     gflop, (tokens, _) = gflop_an_update(study), tokens_an_update(study)
     medians = {framework: summary(both["plain"], both["workflow"]) for framework, both in runs.items()}
@@ -336,13 +416,12 @@ def main(arguments=None):
             for framework, seconds in pack.items()
         },
         "table": whole_table(study, plain_run, pack, measured),
-        "tuned": {
-            framework: summary(both["tuned"], both["workflow"]) for framework, both in runs.items() if "tuned" in both
-        },
+        "tuned": {framework: summary(both["tuned"], both["workflow"]) for framework, both in runs.items()},
         "matrix_peak_gflops": {f"{kind}, {cores} threads": peak for kind, peak in peaks.items()},
         "gflop_per_update": gflop,
         "tokens_per_update": tokens,
         "rates": rates(runs, {side: peaks[kind] for side, kind in kinds.items()}, gflop, tokens),
+        "pretraining": measure_pretrainings(options, cores, rounds, peaks, kinds),
         "precision": precision,
         **circumstances(),
     }

@@ -12,6 +12,7 @@ import yaml
 from common.machine import commit, machine, now, package_versions
 from study.configuration import load_study
 from training.batching import count_updates
+from training.precision import resolve_precision
 from training.process import PACKAGES
 from training.schedule import warmup_updates
 
@@ -83,7 +84,7 @@ class Study:
         command = [os.path.join(BIN, "snakemake"), "--cores", "all", "--configfile", *self.files]
         if threads:
             rules = [f"{work}_{framework}" for work in ("finetune", "evaluate") for framework in FRAMEWORKS]
-            command += ["--set-threads", *(f"{rule}={threads}" for rule in rules)]
+            command += ["--set-threads", *(f"{rule}={threads}" for rule in [*rules, "pretrain"])]
         command += ["--config", f'mirror="{os.path.abspath(self.mirror)}"'] if self.mirror else []
         return [*command, "--", *(f"results/{self.name}/{target}" for target in targets)]
 
@@ -109,17 +110,51 @@ class Study:
         """Return the plain command of a run that writes into the folder `out`, its TensorBoard files among it.
 
         Args:
-            kind: a framework, or "tuned": Hugging Face at its best.
+            kind: a framework, or "FRAMEWORK-tuned": at its best. Of fairseq that is to score in larger batches; its
+                `sentence_prediction` groups no lengths, and `--bf16` on a CPU ends in an error.
         """
-        if kind == "tuned":
-            return [*self._huggingface(init, seed, out), "--tuned", "--eval-batch-size", "64"]
-        return {"fairseq": self._fairseq, "huggingface": self._huggingface}[kind](init, seed, out)
+        framework, _, tuned = kind.partition("-")
+        words = {"fairseq": self._fairseq, "huggingface": self._huggingface}[framework](init, seed, out)
+        flags = {"fairseq": ["--batch-size-valid", "64"]}
+        flags["huggingface"] = ["--tuned", "--precision", resolve_precision("auto"), "--eval-batch-size", "64"]
+        return [*words, *(flags[framework] if tuned else [])]
 
-    def _fairseq(self, init, seed, out):
-        """The lab's `fairseq-train`; the plug-in only registers the architecture's name."""
-        sizes, settings = self.config["checkpoint"]["architecture"], self.config["finetuning"]["training"]
-        updates, warmup = self.updates()
+    def plain_pretraining(self, out):
+        """Return the `fairseq-train` that pretrains on the study's corpus with its settings, without validation."""
+        settings = self.config["checkpoint"]["pretraining"]
         flags = {
+            **self._architecture(),
+            "--task": "masked_lm",
+            "--criterion": "masked_lm",
+            "--tokens-per-sample": settings["tokens_per_sample"],
+            "--sample-break-mode": settings["sample_break_mode"],
+            "--mask-prob": settings["mask_prob"],
+            "--optimizer": "adam",
+            "--adam-betas": "(0.9, 0.98)",
+            "--adam-eps": settings["eps"],
+            "--weight-decay": settings["weight_decay"],
+            "--clip-norm": settings["clip_norm"],
+            "--dropout": settings["dropout"],
+            "--attention-dropout": settings["dropout"],
+            "--lr-scheduler": "polynomial_decay",
+            "--lr": settings["lr"],
+            "--total-num-update": settings["updates"],
+            "--warmup-updates": settings["warmup_updates"],
+            "--max-update": settings["updates"],
+            "--batch-size": settings["batch_size"],
+            "--tensorboard-logdir": os.path.join(out, "tensorboard"),
+            "--seed": settings["seed"],
+            "--log-format": "simple",
+            "--log-interval": 5,
+        }
+        words = [os.path.join(BIN, "fairseq-train"), os.path.join(self.results, "checkpoint", "corpus-bin")]
+        words += ["--no-save", "--disable-validation", "--skip-invalid-size-inputs-valid-test"]
+        return words + [str(word) for pair in flags.items() for word in pair]
+
+    def _architecture(self):
+        """Flags of the model's sizes for fairseq; the plug-in only registers the architecture's name."""
+        sizes = self.config["checkpoint"]["architecture"]
+        return {
             "--user-dir": os.path.join(ROOT, "scripts", "training", "fairseq_plugin"),
             "--arch": "roberta_small",
             "--encoder-layers": sizes["layers"],
@@ -127,6 +162,14 @@ class Study:
             "--encoder-ffn-embed-dim": sizes["ffn_width"],
             "--encoder-attention-heads": sizes["heads"],
             "--max-positions": sizes["max_positions"],
+        }
+
+    def _fairseq(self, init, seed, out):
+        """The lab's `fairseq-train`."""
+        settings = self.config["finetuning"]["training"]
+        updates, warmup = self.updates()
+        flags = {
+            **self._architecture(),
             "--task": "sentence_prediction",
             "--criterion": "sentence_prediction",
             "--num-classes": 2,
@@ -194,6 +237,15 @@ class Study:
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         return out
+
+    def forget_pretraining(self):
+        """Remove what a pretraining of the workflow made; return its folder of TensorBoard files and its target."""
+        folder = os.path.join(self.results, "checkpoint")
+        shutil.rmtree(os.path.join(folder, "tensorboard"), ignore_errors=True)
+        for name in ("model.pt", "pretraining.tsv"):
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        return os.path.join(folder, "tensorboard"), "checkpoint/model.pt"
 
     def forget(self, framework, init, seed):
         """Remove a run of the workflow; return its folder and the name of its predictions, the target."""

@@ -4,8 +4,8 @@ Stock `Trainer`, float32, AdamW of PyTorch, random order, padding to the model's
 scored at the end. What it trains is what the workflow trains, so that only the way differs: the workflow's own fresh
 model, decay on every tensor, no clipping; none of them takes other time.
 
-With `--tuned` the same Trainer at its best on a CPU: bfloat16, batches of like lengths padded to their longest,
-PyTorch's fused AdamW.
+With `--tuned` the same Trainer at its best on a CPU: the faster precision (`--precision`), batches of like lengths
+padded to their longest, PyTorch's fused AdamW.
 
 Source: `run_glue.py` of the Transformers examples with `--pad_to_max_length`.
 """
@@ -60,7 +60,8 @@ def parse(arguments):
     parser.add_argument("token_ids", help="folder of {train,valid,test}.npz")
     parser.add_argument("out", help="folder to write")
     parser.add_argument("--random", action="store_true", help="start from random weights")
-    parser.add_argument("--tuned", action="store_true", help="bfloat16, like lengths together, fused AdamW")
+    parser.add_argument("--tuned", action="store_true", help="like lengths together, fused AdamW, --precision")
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="bfloat16", help="of --tuned")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--lr", type=float, default=1e-5)
@@ -85,7 +86,8 @@ def main(arguments=None):
         {"dropout": options.dropout, **settings},
     )
     splits = {split: Reviews(os.path.join(options.token_ids, f"{split}.npz")) for split in ("train", "valid", "test")}
-    tuned = {"bf16": True, "train_sampling_strategy": "group_by_length", "optim": "adamw_torch_fused"}
+    tuned = {"bf16": options.precision == "bfloat16"}
+    tuned |= {"train_sampling_strategy": "group_by_length", "optim": "adamw_torch_fused"}
     os.environ["TENSORBOARD_LOGGING_DIR"] = os.path.join(options.out, "tensorboard")
     trainer = DecayEverywhere(
         model=model,

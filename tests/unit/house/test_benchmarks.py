@@ -15,6 +15,7 @@ import equivalence
 import overhead
 import plain_commands
 import plain_huggingface
+from checkpoint import pretrain
 from common.files import read_json
 from finetuning.lib.token_ids import write_token_ids
 from support import studies
@@ -76,10 +77,41 @@ def test_the_plain_commands_train_with_the_studys_hyperparameters():
         assert "0.8, 0.7" in " ".join(words) or "0.8 0.7" in " ".join(words)
 
 
-def test_the_tuned_recipe_is_the_plain_one_with_another_padding_precision_and_optimizer():
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_tuned_recipe_is_the_plain_one_and_what_its_framework_offers(monkeypatch, precision):
+    monkeypatch.setattr(plain_commands, "resolve_precision", lambda asked: precision)
+    study, found = prepared({}), {}
+    for framework in ("fairseq", "huggingface"):
+        plain = study.plain_command(framework, "pretrained", 1, "out")
+        tuned = study.plain_command(f"{framework}-tuned", "pretrained", 1, "out")
+        assert tuned[: len(plain)] == plain
+        found[framework] = tuned[len(plain) :]
+    assert found["fairseq"] == ["--batch-size-valid", "64"]
+    assert found["huggingface"] == ["--tuned", "--precision", precision, "--eval-batch-size", "64"]
+
+
+def test_arithmetic_of_a_pretraining_update():
+    sizes = {"layers": 4, "width": 512, "ffn_width": 512}
+    settings = {"batch_size": 8, "tokens_per_sample": 256, "mask_prob": 0.25}
+    checkpoint = {"architecture": sizes, "pretraining": settings, "sentencepiece": {"vocab_size": 32000}}
+    study = types.SimpleNamespace(config={"checkpoint": checkpoint})
+    # 2 048 tokens: 6 * 4 * 1 572 864 * 2 048 = 77.309 GFLOP; attention 12 * 2 048 * 256 * 512 * 4 = 12.885;
+    # logits of 512 tokens: 6 * 512 * (512^2 + 512 * 32 000) = 51.137.
+    assert benchmark.gflop_a_pretraining_update(study) == pytest.approx(77.309 + 12.885 + 51.137, abs=1e-3)
+
+
+def test_plain_pretraining_has_the_workflows_settings():
     study = prepared({})
-    plain = study.plain_command("huggingface", "pretrained", 1, "out")
-    assert study.plain_command("tuned", "pretrained", 1, "out") == [*plain, "--tuned", "--eval-batch-size", "64"]
+    chosen = {"lr": 0.123, "weight_decay": 0.321, "dropout": 0.27, "batch_size": 7, "mask_prob": 0.37, "eps": 1e-7}
+    chosen |= {"clip_norm": 0.9, "seed": 3, "updates": 44, "warmup_updates": 11, "tokens_per_sample": 77}
+    study.config["checkpoint"]["pretraining"] = {**chosen, "sample_break_mode": "none"}
+    plain = study.plain_pretraining("out")
+    ours = pretrain.training_arguments("data", "state", ARCHITECTURE, studies.PRETRAINING | chosen, "float32", False)
+    flags = ["--lr", "--weight-decay", "--dropout", "--attention-dropout", "--batch-size", "--mask-prob", "--adam-eps"]
+    flags += ["--clip-norm", "--seed", "--max-update", "--total-num-update", "--warmup-updates", "--tokens-per-sample"]
+    flags += ["--lr-scheduler", "--encoder-layers", "--encoder-embed-dim", "--adam-betas", "--criterion"]
+    for flag in flags:
+        assert plain[plain.index(flag) + 1] == ours[ours.index(flag) + 1], flag
 
 
 def test_a_batch_is_padded_to_its_longest_or_to_a_length():
