@@ -17,7 +17,7 @@ from analysis.lib.claims import read_claims
 from analysis.lib.inference import holm, minimum_detectable, seed_floor, seeds_needed, welch_p
 from common.arms import arms_of, arms_of_pair, named_arms, summarise
 from common.errors import StudyError
-from common.files import read_tsv, write_text
+from common.files import read_json, read_tsv, write_text
 from report.check_report import number_faults
 from report.lib import pictures
 from report.lib.arms import coloured
@@ -58,6 +58,7 @@ class Side:
         accuracies: {name of the arm: [test accuracy of each seed]}, fractions.
         n_test: test reviews.
         synthetic: whether the table calls its data synthetic.
+        own_texts: whether its texts came from a table of one's own.
     """
 
     def __init__(self, place, root="."):
@@ -81,6 +82,8 @@ class Side:
             raise StudyError(f"{self.table} has runs of {', '.join(names)}: name one, as in {self.table}:{names[0]}")
         self.wanted = {"study": wanted} if wanted else {}
         self.name, self.synthetic = wanted or names[0], any(row.get("synthetic") == "true" for row in rows)
+        manifest = os.path.join(self.folder or "", "data", "manifest.json")
+        self.own_texts = bool(self.folder) and os.path.exists(manifest) and read_json(manifest)["source"] == "table"
         self.n_test, self.runs = rows[0]["n_test"], named_arms(rows)
         self.columns = ("arm",) if "arm" in rows[0] else ("framework", "init")
         self.accuracies = {
@@ -315,7 +318,9 @@ def main(first, second, path):
     looks = coloured(arms_told(sides), None)
     names = " and ".join(side.name for side in sides if side.synthetic)
     page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks)
-    pairs, asked = shown_pairs(pairs_of(sides), sides), conclusions_asked(sides)
+    # The lab's conclusions are about its reviews: two studies of others' texts are not asked.
+    asked = [] if all(side.own_texts for side in sides) else conclusions_asked(sides)
+    pairs = shown_pairs(pairs_of(sides), sides)
     told = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
     page.section(
         "compared",
@@ -330,7 +335,8 @@ def main(first, second, path):
             "tables": [(link, link) for link in dict.fromkeys(side.study.link(side.table) for side in sides)],
         },
     )
-    page.section("reports", told | {"conclusions": Table(asked)})
+    if asked:
+        page.section("reports", told | {"conclusions": Table(asked)})
     page.section("arms", told | {"arms": Table(arms_told(sides))})
     settings = settings_that_differ(sides)
     if settings:

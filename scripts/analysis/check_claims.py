@@ -67,10 +67,14 @@ def counted(part, rows, report=None):
 def count_by_report(published, own, reports):
     """Return the rows of claims_by_report.tsv: each report, other sources, all published claims, the study's own.
 
+    Where nothing published was checked, only the last.
+
     Args:
         published, own: checked claims.
         reports: rows of reports.tsv: report (its number), heading, opening.
     """
+    if not published:
+        return [counted("this study", own)]
     names = {f"report {report['report']}": report for report in reports}
     of = {name: [row for row in published if row["source"].startswith(f"{name},")] for name in names}
     others = [row for row in published if not any(row in rows for rows in of.values())]
@@ -86,7 +90,7 @@ def main(published, reports, own, tables, names, method, claims, by_report):
     """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
 
     Args:
-        published: YAML of the published statements.
+        published: YAML of the published statements; [] for texts of one's own, which they are not about.
         reports: TSV that says which report is which.
         own: list of YAML files of the study's own statements (may be empty).
         tables: paths of the TSV files that claims rest on.
@@ -99,7 +103,7 @@ def main(published, reports, own, tables, names, method, claims, by_report):
         StudyError: a faulty claims file, or a claim of the study's own that its data contradict or do not show.
     """
     content = {name: read_tsv(path) for name, path in zip(names, tables, strict=True)}
-    rows = [check(claim, content) for claim in read_claims(published)]
+    rows = [check(claim, content) for claim in read_claims(published)] if published else []
     own = [claim for path in own for claim in read_claims(path)] + own_claims(content, read_json(method))
     checked = [check(claim, content) for claim in own]
     wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SHOWN)]

@@ -14,6 +14,7 @@ from common.entry import run
 from common.figures import majority_shares
 from common.files import read_json, write_json
 from common.frames import read_frame
+from data.lib.reviews import noun_of
 from study.tables import columns_of, frame_rows, write_table
 
 # Significance, confidence and power; permutations over reviews, bootstrap resamples, and the seed of both.
@@ -128,14 +129,14 @@ def compare(names, runs_a, runs_b, differences, options):
     }
 
 
-def compare_all(arms, values, n_learned, options):
+def compare_all(arms, values, n_learned, options, texts):
     """Return (rows of pairs.tsv, rows of mcnemar.tsv) of every two arms, corrected for their number, with verdicts.
 
     Args:
         arms: what `load_runs` returns.
         values: {arm: (resamples,) bootstrap accuracies}.
         n_learned: {arm: runs that learnt}.
-        options: as in `compute`.
+        options, texts: as in `compute`.
     """
     pairs, mcnemar = [], []
     for a, b in itertools.combinations(arms, 2):
@@ -152,19 +153,20 @@ def compare_all(arms, values, n_learned, options):
         for row, p in zip(rows, inference.holm([row[column] for row in rows]), strict=True):
             row[f"{column}_holm"] = p
     for row in pairs:
-        row["n_pairs"] = len(pairs)
+        row |= {"n_pairs": len(pairs), "texts": texts}
         row["claim"] = judge(row, options["alpha"])
         row["verdict"] = verdict(row, options["alpha"], options["level"])
     return pairs, mcnemar
 
 
-def compute(arms, majority_share, options):
+def compute(arms, majority_share, options, texts="reviews"):
     """Return the frames of learned.tsv, arms.tsv, pairs.tsv and mcnemar.tsv of a study.
 
     Args:
         arms: what `load_runs` returns.
         majority_share: share of the largest class in the validation split.
         options: dict with the keys of `OPTIONS`.
+        texts: what the verdicts call the study's texts.
     """
     learned = judge_learning(arms, majority_share, options["alpha"])
     n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
@@ -176,7 +178,7 @@ def compute(arms, majority_share, options):
         for arm, runs in arms.items()
     }
     described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
-    pairs, mcnemar = compare_all(arms, values, n_learned, options)
+    pairs, mcnemar = compare_all(arms, values, n_learned, options, texts)
     tables = zip(NAMES, (described, pairs, mcnemar), strict=True)
     # As objects, an empty cell is None and a whole number stays one.
     return learned, *(
@@ -219,9 +221,10 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
         method: JSON file to write.
         options: dict with the keys of `OPTIONS`.
     """
-    majority_share = majority_shares(read_json(manifest), ["valid"])["valid"]
+    manifest = read_json(manifest)
+    majority_share = majority_shares(manifest, ["valid"])["valid"]
     predictions = dict(zip(map(tuple, run_keys), predictions, strict=True))
-    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options)
+    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options, noun_of(manifest)["many"])
     paths, names = (learned, arms, pairs, mcnemar), ("learned.tsv", *(f"statistics/{name}.tsv" for name in NAMES))
     for path, name, table in zip(paths, names, tables, strict=True):
         write_table(path, name, frame_rows(table))

@@ -165,8 +165,8 @@ def main(ledger, claims, derivation, symbols):
 
     Args:
         ledger: parameter_ledger.tsv, whose terms give the sizes of the study's model.
-        claims: claims/published.yaml, which says who published a count.
-        derivation: TSV to write, for the study's model, then for the reports' where its size is another.
+        claims: claims/published.yaml, which says who published a count; [] where that does not matter.
+        derivation: TSV to write, for the study's model, then for the reports' where its size is another and matters.
         symbols: TSV to write: symbol, meaning, and the two models' values.
 
     Raises:
@@ -174,9 +174,9 @@ def main(ledger, claims, derivation, symbols):
     """
     size = sizes(read_tsv(ledger))
     published = {name: (count, CONVENTIONS[name][1]) for count, name in PUBLISHED.items()}
-    sources, same = published_sources(claims), size == PUBLISHED_SIZE
-    rows = list(derive("study", size, published if same else {}, sources))
-    if not same:
+    sources, same = published_sources(claims) if claims else {}, size == PUBLISHED_SIZE
+    rows = list(derive("study", size, published if same and claims else {}, sources))
+    if claims and not same:
         rows += derive("reports", PUBLISHED_SIZE, published, sources)
     write_table(derivation, "parameters/derivation.tsv", rows)
     rows = [

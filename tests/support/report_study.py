@@ -107,14 +107,14 @@ def training(folder, tables, manifest):
     }
 
 
-def counted(folder, size=PUBLISHED_SIZE):
+def counted(folder, size=PUBLISHED_SIZE, claims=REPORT.parent / "claims" / "published.yaml"):
     """Derive the parameter count of a model; return build_report's inputs for it."""
     names = {"derivation": "parameters/derivation.tsv", "symbols": "parameters/symbols.tsv"}
     made = {name: str(folder / path) for name, path in names.items()}
     ledger, figure = folder / "parameter_ledger.tsv", [str(folder / f"figures/parameters.{e}") for e in ("svg", "png")]
     rows = build_parameter_ledger.analytic_rows(size) + build_parameter_ledger.published_rows()
     write_tsv(ledger, rows, tuple(rows[0]))
-    derive_parameters.main(ledger, REPORT.parent / "claims" / "published.yaml", *made.values())
+    derive_parameters.main(ledger, claims, *made.values())
     plot_parameters.main(made["derivation"], *figure)
     return made | {"parameters_figure": figure[0]}
 

@@ -35,7 +35,7 @@ def verdict(pair, alpha=0.05, level=0.95):
     Args:
         pair: a row of pairs.tsv: name_a, name_b, n_seeds_a, n_seeds_b, n_test, n_pairs, difference, low, high, welch_p,
             welch_p_holm, seeds_p, seeds_p_holm, seeds_p_floor, items_p, minimum_detectable, mcnemar (list of p),
-            not_learned_a, not_learned_b.
+            not_learned_a, not_learned_b, texts (what the study's texts are called, as in "reviews").
         alpha: significance.
         level: of the pair's interval.
     """
@@ -68,12 +68,12 @@ def _ahead(pair, better):
 def _evidence(pair, level):
     """Return the interval in favour of the better arm, the numbers of seeds and reviews, and Welch's test."""
     bounds = (pair["low"], pair["high"]) if pair["difference"] >= 0 else (-pair["high"], -pair["low"])
-    interval = f"{level:.0%} interval {points(bounds[0])} to {points(bounds[1])}, over seeds and reviews"
+    interval = f"{level:.0%} interval {points(bounds[0])} to {points(bounds[1])}, over seeds and {pair['texts']}"
     welch = "Welch's test is not defined: the seeds do not vary"
     if pair["welch_p"] is not None:
         pairs = f"{pair['n_pairs']} {'pair' if pair['n_pairs'] == 1 else 'pairs'}"
         welch = f"Welch's t-test {p_text(pair['welch_p'])}, {pair['welch_p_holm']:.2g} after Holm for {pairs}"
-    return f"{interval}; {_seeds(pair)}, {pair['n_test']} test reviews; {welch}"
+    return f"{interval}; {_seeds(pair)}, {pair['n_test']} test {pair['texts']}; {welch}"
 
 
 def _one_seed(pair, better, worse, alpha, level):
@@ -82,7 +82,7 @@ def _one_seed(pair, better, worse, alpha, level):
         means = f"Of these trained models, {_ahead(pair, better)}"
     text = (
         f"Nothing can be claimed about {pair['name_a']} against {pair['name_b']} as ways of training: {_seeds(pair)} "
-        f"give no interval. {means} on {pair['n_test']} test reviews"
+        f"give no interval. {means} on {pair['n_test']} test {pair['texts']}"
     )
     if pair["mcnemar"]:
         text += f" (exact McNemar test of one run against one: {', '.join(p_text(p) for p in pair['mcnemar'])})"

@@ -99,7 +99,7 @@ def in_short(name, told):
     if name == "pretraining" and claim in ("difference", "if_normal"):
         helped = {pair["better"]["init"] == "pretrained" for pair in told}
         if helped == {False}:
-            return SHORT[claim].replace("Yes", "No, it harms"), shade(claim)
+            return SHORT[claim].replace("Yes", "No, it harms"), "against" if claim == "difference" else "partly"
         if len(helped) > 1:
             return "It depends", "partly"
     return SHORT[claim], shade(claim)
@@ -138,7 +138,7 @@ def against_baseline(study, arms):
             part = "below"
         parts[part].append(arm)
     full = [name for name, those in parts.items() if those]
-    words = {"above": ("Yes", "shown"), "below": ("No, they fall below", "shown"), "undecided": ("Not shown", "open")}
+    words = {"above": ("Yes", "shown"), "below": ("No, they fall below", "against"), "undecided": ("Not shown", "open")}
     short, kind = words[full[0]] if len(full) == 1 else ("It depends", "partly")
     return parts | {"model": best, "short": short, "class": kind}
 

@@ -26,8 +26,8 @@ def parameters(study):
     return {
         "symbols": symbols,
         "models": models,
-        # The count that goes wrong within a layer.
-        "slip": next(row for row in models[-1][1].rows if row["published"] and row["scope"] == "layer"),
+        # The published count that goes wrong within a layer; None: none matters here.
+        "slip": next((row for row in models[-1][1].rows if row["published"] and row["scope"] == "layer"), None),
         "steps": {name: by_part[part] for name, part in STEPS.items()},
         "layers": next(row["study_value"] for row in symbols.rows if row["symbol"] == "L"),
         "drawing": study.drawing(study.path("parameters_figure")),

@@ -500,6 +500,14 @@ def test_the_study_checks_its_own_text(tmp_path):
     )
 
 
+def test_texts_of_ones_own_have_no_published_statements(tmp_path):
+    tables = study(tmp_path)
+    method, report, counts = (str(tmp_path / name) for name in ("method.json", "claims.tsv", "claims_by_report.tsv"))
+    main([], str(ROOT / "reports.tsv"), [], list(tables.values()), list(tables), method, report, counts)
+    assert len(read_tsv(report)) == 5 and {row["verdict"] for row in read_tsv(report)} == {"holds"}
+    assert [(row["part"], row["claims"]) for row in read_tsv(counts)] == [("this study", "5")]
+
+
 def test_a_table_that_is_not_what_the_runs_say_stops_the_study(tmp_path):
     tables = study(tmp_path, mean="0.9")  # the validation figure
     with pytest.raises(StudyError, match="headline a.*is the validation figure"):

@@ -14,10 +14,10 @@ CLAIMS = Path(__file__).resolve().parents[3] / "claims" / "published.yaml"
 SMALL = {"vocab_size": 10, "width": 4, "ffn_width": 6, "layers": 2, "max_positions": 5, "classes": 2}
 
 
-def derived(folder, size):
+def derived(folder, size, claims=CLAIMS):
     rows = build_parameter_ledger.analytic_rows(size) + build_parameter_ledger.published_rows()
     write_tsv(folder / "ledger.tsv", rows, tuple(rows[0]))
-    derive_parameters.main(folder / "ledger.tsv", CLAIMS, folder / "derivation.tsv", folder / "symbols.tsv")
+    derive_parameters.main(folder / "ledger.tsv", claims, folder / "derivation.tsv", folder / "symbols.tsv")
     return read_tsv(folder / "derivation.tsv"), read_tsv(folder / "symbols.tsv")
 
 
@@ -48,6 +48,12 @@ def test_the_reports_model_is_derived_with_every_published_count_at_its_step(tmp
     assert [(row["symbol"], row["study_value"]) for row in symbols] == [
         *(("V", "32000"), ("D", "512"), ("F", "512"), ("L", "4"), ("P", "256"))
     ]
+
+
+def test_where_the_reports_do_not_matter_neither_their_model_nor_their_counts_appear(tmp_path):
+    for size in (SMALL, PUBLISHED_SIZE):
+        rows, _ = derived(tmp_path, size, claims=[])
+        assert {row["model"] for row in rows} == {"study"} and not any(row["published"] for row in rows)
 
 
 def test_another_size_by_hand_has_the_reports_model_beside_it(tmp_path):

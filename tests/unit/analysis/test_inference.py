@@ -426,7 +426,7 @@ def test_no_small_or_degenerate_study_contradicts_itself():
 # files
 
 
-def write_study(folder, accuracies, n_items=400):
+def write_study(folder, accuracies, n_items=400, source="embedded"):
     runs, predictions = [], {}
     labels = [str(i % 2) for i in range(n_items)]
     for init, values in accuracies.items():
@@ -441,7 +441,7 @@ def write_study(folder, accuracies, n_items=400):
             runs.append(run | {"test_accuracy": float(row.mean(dtype=float))})
             predictions[f"fairseq-{init}", str(seed)] = str(path)
     write_tsv(folder / "runs.tsv", runs, list(runs[0]))
-    write_json(folder / "manifest.json", {"splits": {"valid": {"n": 200, "n_positive": 90}}})
+    write_json(folder / "manifest.json", {"source": source, "splits": {"valid": {"n": 200, "n_positive": 90}}})
     return predictions
 
 
@@ -461,6 +461,13 @@ def test_main_writes_the_same_bytes_twice(tmp_path):
     assert float(learned[0]["majority_share"]) == pytest.approx(110 / 200) and learned[0]["learned"] == "true"
     assert json.loads(first[3])["alpha"] == 0.05
     assert len(read_tsv(tmp_path / "arms.tsv")) == 2 and len(read_tsv(tmp_path / "pairs.tsv")) == 1
+
+
+@pytest.mark.parametrize(("source", "texts"), [("embedded", "reviews"), ("table", "texts")])
+def test_a_verdict_calls_the_texts_what_they_are(tmp_path, source, texts):
+    run_main(tmp_path, write_study(tmp_path, {"pretrained": [0.8, 0.81], "random": [0.6, 0.65]}, source=source))
+    (row,) = read_tsv(tmp_path / "pairs.tsv")
+    assert f"over seeds and {texts}; 2 against 2 seeds" in row["verdict"] and f" test {texts}; " in row["verdict"]
 
 
 def test_faulty_tables_are_named(tmp_path):

@@ -27,6 +27,7 @@ from report.lib.reading import Reader
 from report.lib.recompute import Sources
 from report.lib.records import Key, Value
 from study.configuration import load_study
+from study.parameters import PUBLISHED_SIZE
 from support.report_study import TEMPLATES, counted, make_answers, make_study
 from support.result_sets import check_page, make_page, make_whole
 
@@ -606,6 +607,20 @@ def test_the_claims_open_with_a_count_and_say_which_report_is_which(tmp_path):
     assert not [fault for fault in check_report.faults(page, sources) if "(claims" in fault]
     counted = [one.text for one in page.numbers if one.where.startswith("claims, table 1, row 1, ")]
     assert counted == [str(len(rows)), *verdicts.split()]
+
+
+def test_a_page_of_texts_of_ones_own_says_nothing_of_the_labs_reports(tmp_path):
+    files = make_study(tmp_path)
+    own = [{"id": "own", "sentence": "a reaches 81.0.", "source": "runs.tsv", "verdict": "holds", "data": "81.0"}]
+    write_tsv(tmp_path / "claims.tsv", own, check_claims.COLUMNS)
+    write_tsv(tmp_path / "claims_by_report.tsv", check_claims.count_by_report([], own, []), check_claims.COUNTED)
+    files |= {name: str(tmp_path / f"{name}.tsv") for name in ("claims", "claims_by_report")}
+    files |= counted(tmp_path, {**PUBLISHED_SIZE, "width": 256}, claims=[])
+    html = build(tmp_path, files)
+    for name in ("claims", "parameters"):
+        section = re.search(rf'<section id="{name}".*?</section>', html, re.DOTALL)[0]
+        assert "ublished" not in section and "report 3" not in section and "The reports" not in section
+    assert "This study’s own statements" in html and "step by step" in html
 
 
 def test_terms_are_defined_where_they_are_used_and_in_the_glossary(study):

@@ -182,6 +182,7 @@ def test_verdicts_of_every_p_pass(study, tmp_path):
             "n_seeds_a": 5,
             "n_seeds_b": 5,
             "n_test": 2000,
+            "texts": "reviews",
         }
         pair |= {"difference": difference, "low": difference - half, "high": difference + half, "n_pairs": 3}
         pair |= {"welch_p": p, "welch_p_holm": min(1, 3 * p), "seeds_p": max(p, 0.0079), "seeds_p_floor": 0.0079}

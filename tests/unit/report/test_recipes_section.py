@@ -139,3 +139,35 @@ def test_the_figure_is_the_same_bytes_and_says_what_it_holds(tmp_path):
     text = made[0][0].decode()
     for words in ("5 epochs", "10 epochs", "1e-5", "3e-4", "learning rate (logarithmic)", "pretrained minus"):
         assert words in text
+
+
+def test_a_condition_that_several_pairs_share_is_said_once(made):
+    answer = re.search(r'<section id="answer".*?</section>', made[3], re.DOTALL)[0]
+    told = re.findall('<div class="finding .*?</div>', answer, re.DOTALL)
+    assert "These differences take the seeds’ accuracies as normally distributed" in re.sub("<[^>]+>", "", answer)
+    assert max(finding.count("cannot confirm") for finding in told) == 1
+
+
+def division(html, opening):
+    """Return the text of the div that opens so."""
+    depth, start = 0, html.index(opening)
+    for tag in re.finditer("<(/?)div", html[start:]):
+        depth += -1 if tag[1] else 1
+        if not depth:
+            return html[start : start + tag.start()]
+
+
+@pytest.mark.parametrize(
+    ("rates", "epochs", "place"),
+    [((1.0e-5,), (5, 10), "beside"), ((1.0e-5, 3.0e-4), (5, 10), "below"), ((1.0e-5, 3.0e-4), (2, 5, 10), "folded")],
+)
+def test_the_pairs_of_arms_stand_where_they_have_room(tmp_path, rates, epochs, place):
+    """Four arms, eight, and twelve, whose table no screen holds."""
+    files, settings, html = page_of(tmp_path, finetuning(rates, epochs), make_whole_study)
+    answer = re.search(r'<section id="answer".*?</section>', html, re.DOTALL)[0]
+    matrix = '<table class="matrix">'
+    assert answer.count(matrix) == 1
+    assert (matrix in division(answer, '<div class="first-screen">')) == (place == "beside")
+    folded = re.search("<details>\n<summary>Every pair of arms.*?</details>", answer, re.DOTALL)
+    assert (folded is not None and matrix in folded[0]) == (place == "folded")
+    check_page(tmp_path, files, settings)

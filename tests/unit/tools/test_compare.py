@@ -11,7 +11,7 @@ from scipy import stats
 
 from analysis.lib import claims
 from common.errors import StudyError
-from common.files import read_tsv, write_tsv
+from common.files import read_tsv, write_json, write_tsv
 from tools import compare as compare_studies
 
 COLUMNS = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
@@ -126,6 +126,18 @@ def test_the_page_says_what_one_seed_cannot(tmp_path):
     assert "own against published" in html and "79.50" in html
     compare_studies.main(one, LAB, str(tmp_path / "again.html"))
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == html
+
+
+@pytest.mark.parametrize("sources", [("table", "table"), ("table", "embedded")])
+def test_two_studies_of_texts_of_ones_own_are_not_asked_the_labs_conclusions(tmp_path, sources):
+    folders = [study(tmp_path / name, name, ARMS) for name in ("one", "two")]
+    for folder, source in zip(folders, sources, strict=True):
+        os.mkdir(os.path.join(folder, "data"))
+        write_json(os.path.join(folder, "data", "manifest.json"), {"source": source})
+    compare_studies.main(*folders, str(tmp_path / "page.html"))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    asked = sources != ("table", "table")
+    assert ('id="reports"' in html) == ("conclusions of the lab" in html) == asked
 
 
 def page_of(tmp_path):
