@@ -10,7 +10,7 @@ from support import studies
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
 
-UPDATES = (500, 1000, 2000, 4000)
+UPDATES = (250, 500, 1000, 2000)
 HF = {"framework": "huggingface", "model": "checkpoint"}
 
 
@@ -58,11 +58,29 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
     assert f"{folder}checkpoint/huggingface" not in run
 
 
+def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpoint(tmp_path):
+    rules = Counter(job.rule for job in jobs_of(tmp_path, "parts"))
+    assert rules["finetune_huggingface"] == 27 and not {"finetune_fairseq", "pretrain"} & rules.keys()
+    rules = Counter(job.rule for job in jobs_of(tmp_path, "opinions-published"))
+    assert (rules["finetune_fairseq"], rules["finetune_huggingface"]) == (6, 3) and "pretrain" not in rules
+
+
+def test_the_stars_from_a_folder_build_nothing_of_fairseq(tmp_path):
+    folder = tmp_path / "results" / "stars" / "checkpoint" / "huggingface"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors", "tokenizer_config.json"):
+        (folder / name).write_text("{}")
+    jobs = studies.planned_jobs(tmp_path, study=os.path.join(studies.ROOT, "studies", "stars-folder.yaml"))
+    rules = Counter(job.rule for job in jobs)
+    assert rules["finetune_huggingface"] == 6 and rules["take_model"] == 1
+    assert not [rule for rule in rules if "fairseq" in rule or "checkpoint" in rule.replace("select_checkpoint", "")]
+
+
 def test_weights_that_the_other_study_did_not_keep_are_missed_before_anything_is_planned(tmp_path):
     jobs_of(tmp_path, "recipes")
     study = os.path.join(studies.ROOT, "studies", "learning-curves.yaml")
     done = studies.snakemake(tmp_path, "--dry-run", study=study)
-    assert done.returncode == 1 and "kept/update500/model.pt" in done.output
+    assert done.returncode == 1 and "kept/update250/model.pt" in done.output
 
 
 def test_arms_of_fairseq_learn_from_subsets_and_kept_weights_too(tmp_path):
