@@ -151,7 +151,11 @@ if SOURCE == "pretrain":
             **({"keep": KEEP} if KEEP else {}),
             architecture=ARCHITECTURE,
             # Without what changes nothing of the training.
-            pretraining={key: of for key, of in config["checkpoint"]["pretraining"].items() if key != "keep"},
+            pretraining={
+                key: of
+                for key, of in config["checkpoint"]["pretraining"].items()
+                if key != "keep" and (key != "short_blocks" or of)
+            },
             states=state("pretrain"),
         script:
             "../scripts/checkpoint/pretrain.py"

@@ -1,5 +1,6 @@
 """Pretrain a small RoBERTa by masked language modelling with `fairseq-train`, resuming where it was stopped."""
 
+import functools
 import os
 import shutil
 
@@ -20,7 +21,27 @@ COLUMNS = ("update", "epoch", "split", "loss", "n_tokens", "lr")
 HISTORY = "history.jsonl"
 
 
-def training_arguments(data, state, architecture, pretraining, precision, resumed):
+def phases(pretraining):
+    """Return the parts of a pretraining: (first update, last update, settings), the short blocks first.
+
+    An update has as many tokens in both.
+    """
+    updates, short = pretraining["updates"], pretraining.get("short_blocks")
+    if not short:
+        return [(0, updates, pretraining)]
+    length, tokens = short["tokens_per_sample"], pretraining["batch_size"] * pretraining["tokens_per_sample"]
+    first = pretraining | {"tokens_per_sample": length, "batch_size": max(1, tokens // length)}
+    return [(0, short["updates"], first), (short["updates"], updates, pretraining)]
+
+
+def placed(state, first, updates_an_epoch):
+    """Return a state whose place in the corpus is counted from a part's first update: its blocks are its own."""
+    epochs, batches = divmod(state["updates"] - first, updates_an_epoch)
+    place = {**state["extra_state"]["train_iterator"], "epoch": epochs + 1, "iterations_in_epoch": batches}
+    return {**state, "extra_state": {**state["extra_state"], "train_iterator": place}}
+
+
+def training_arguments(data, state, architecture, pretraining, precision, resumed, last=None):
     """Return `fairseq-train`'s arguments.
 
     Args:
@@ -29,6 +50,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         architecture, pretraining: the config sections `checkpoint.architecture` and `.pretraining`.
         precision: "float32" or "bfloat16".
         resumed: whether the training continues from its saved state.
+        last: update to stop after; None: the last of all.
     """
     flags = {
         "--task": "review_masked_lm",
@@ -50,7 +72,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--lr": pretraining["lr"],
         "--warmup-updates": pretraining["warmup_updates"],
         "--total-num-update": pretraining["updates"],
-        "--max-update": pretraining["updates"],
+        "--max-update": last or pretraining["updates"],
         "--batch-size": pretraining["batch_size"],
         "--batch-size-valid": pretraining["batch_size"],
         "--required-batch-size-multiple": 1,
@@ -133,7 +155,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "precision": precision,
         "data": {name: sha256(os.path.join(data, name)) for name in sorted(os.listdir(data))},
         "versions": versions(),
-        "code": code_hash(dropout, fairseq_state, optimizer, tasks, training_arguments),
+        "code": code_hash(dropout, fairseq_state, optimizer, tasks, phases, placed, training_arguments),
     }
     if keep:
         # Another list begins anew: the weights of an update that is over are gone.
@@ -149,19 +171,27 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         task = tasks.ReviewMaskedLM
         curves = task.curves = Curves(os.path.join(folder, "tensorboard"), done)
 
-        def save(state):
+        def save(state, first):
             curves.flush()
             # Before the state: a process that is killed in between passes this update again.
             if state["updates"] in keep:
                 write_weights(
                     kept_place(folder, state["updates"]), fairseq_state.bare_checkpoint(task.current.live_model)
                 )
-            save_state(folder, state)
+            save_state(folder, placed(state, first, task.current.updates_an_epoch))
 
-        task.save, task.save_every = save, pretraining["validate_every"]
-        train(training_arguments(data, folder, architecture, pretraining, precision, resumed=done > 0))
+        task.save_every = pretraining["validate_every"]
+        for first, last, settings in phases(pretraining):
+            if done >= last:
+                continue
+            task.save = functools.partial(save, first=first)
+            arguments = training_arguments(data, folder, architecture, settings, precision, done > 0, last)
+            # The first update of a part begins its blocks.
+            train([*arguments, *(["--reset-dataloader"] if done and done == first else [])])
+            done = task.current.updates
+            if done == last < updates:
+                save(task.current.last_state(done), first)
         curves.close()
-        done = task.current.updates
         if done != updates:
             raise StudyError(f"pretraining ended after {done} of {updates} updates: see the log")
         save_state(folder, {"updates": done, "checkpoint": fairseq_state.bare_checkpoint(task.current.live_model)})

@@ -285,7 +285,7 @@ def _check_subsets(config):
 
 
 def _check_kept(config):
-    """Yield the updates of the pretraining that cannot be kept, and the arms that start from one that is not."""
+    """Yield updates that cannot be kept or end no short blocks, and arms that start from weights that are not kept."""
     checkpoint = config["checkpoint"]
     source, pretraining = checkpoint["source"], checkpoint["pretraining"]
     for update in (pretraining["keep"] or []) if source == "pretrain" else []:
@@ -295,6 +295,18 @@ def _check_kept(config):
                 f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, at most "
                 f"checkpoint.pretraining.updates = {pretraining['updates']}"
             )
+    short = pretraining["short_blocks"] if source == "pretrain" else None
+    if short and (short["updates"] >= pretraining["updates"] or short["updates"] % pretraining["validate_every"]):
+        yield (
+            f"checkpoint.pretraining.short_blocks.updates is {short['updates']}; it must be a multiple of "
+            f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, below "
+            f"checkpoint.pretraining.updates = {pretraining['updates']}"
+        )
+    if short and short["tokens_per_sample"] >= pretraining["tokens_per_sample"]:
+        yield (
+            f"checkpoint.pretraining.short_blocks.tokens_per_sample is {short['tokens_per_sample']}, not shorter than "
+            f"checkpoint.pretraining.tokens_per_sample = {pretraining['tokens_per_sample']}; lower it"
+        )
     for name, arm in config["finetuning"]["arms"].items():
         update, place = arm.get("at_update"), f"finetuning.arms.{name}.at_update"
         if update is None:

@@ -99,16 +99,21 @@ class StudyTask:
         """
         script = type(self)
         if self.optimizer is None:
-            script.current, self.optimizer, self.live_model = self, optimizer, model
+            script.current, self.optimizer, self.live_model, self.live_criterion = self, optimizer, model, criterion
             if done == 0 and script.inspect is not None:
                 script.inspect(model, self.drawn)
         elif script.save_every and done and done % script.save_every == 0:
-            mine = {"sums": self._sums["train"], "rates": self.rates, "metrics": metrics.state_dict()}
-            extra = {script.__name__: mine}
-            if hasattr(save_checkpoint, "best"):
-                extra["best"] = save_checkpoint.best
-            place = {"updates_an_epoch": self.updates_an_epoch, "shuffle": self.shuffles}
-            script.save({**resumable(model, criterion, optimizer, done, extra=extra, **place), "updates": done})
+            script.save(self.last_state(done))
+
+    def last_state(self, done):
+        """Return the state after the `done` updates that were made: what fairseq resumes from, and `updates`."""
+        mine = {"sums": self._sums["train"], "rates": self.rates, "metrics": metrics.state_dict()}
+        extra = {type(self).__name__: mine}
+        if hasattr(save_checkpoint, "best"):
+            extra["best"] = save_checkpoint.best
+        place = {"updates_an_epoch": self.updates_an_epoch, "shuffle": self.shuffles}
+        live = (self.live_model, self.live_criterion, self.optimizer)
+        return {**resumable(*live, done, extra=extra, **place), "updates": done}
 
     def set_checkpoint_dict(self, state):
         """Take up what `_hand_out` put into a state; fairseq calls this when it has loaded the rest."""

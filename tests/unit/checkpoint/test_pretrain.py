@@ -24,6 +24,14 @@ WAVES = PRETRAINING | {"updates": 2, "warmup_updates": 1, "lr": 1e-12, "weight_d
 WAVES |= {"position_init": "sinusoidal"}
 
 
+# Blocks of 8 tokens for four updates of eight.
+SHORT = PRETRAINING | {
+    "sample_break_mode": "none",
+    "batch_size": 4,
+    "short_blocks": {"updates": 4, "tokens_per_sample": 8},
+}
+
+
 def pretrain(name, settings=PRETRAINING, kill=None, keep=()):
     outputs = {
         "model": f"{name}/model.pt",
@@ -56,6 +64,14 @@ def made(tmp_path_factory):
     runs += [pretrain("muon", muon), pretrain("muon-again", muon, {"before_step": 6}), pretrain("muon-again", muon)]
     runs += [pretrain("kept", keep=KEEP), pretrain("kept-again", kill={"before_step": 6}, keep=KEEP)]
     runs += [pretrain("kept-again", keep=KEEP)]
+    # Killed in the short blocks, between the two, and in the long ones.
+    runs += [pretrain("short", SHORT, keep=KEEP)]
+    kills = {"short-3": {"before_step": 4}, "short-4": {"in_save": 3}, "short-7": {"before_step": 8}}
+    runs += [
+        run
+        for name, kill in kills.items()
+        for run in (pretrain(name, SHORT, kill, KEEP), pretrain(name, SHORT, keep=KEEP))
+    ]
     # Killed while it kept nothing.
     runs += [pretrain("late", kill={"before_step": 6}), pretrain("late", keep=KEEP)]
     run_forked(folder, runs)
@@ -188,6 +204,27 @@ def test_each_optimizer_steps_as_it_does_alone():
     assert list(both.params) == [mine[1], mine[2], mine[0]]
     both.zero_grad()
     assert all(parameter.grad is None for parameter in mine)
+
+
+def test_short_blocks_come_first_and_the_same_number_of_tokens(made):
+    said = (made / "short.log").read_text()
+    first, second = (line for line in said.splitlines() if line.startswith("fairseq-train "))
+    assert "--tokens-per-sample 8 " in first and "--batch-size 16 " in first and "--max-update 4 " in first
+    assert "--tokens-per-sample 32 " in second and "--batch-size 4 " in second and "--max-update 8 " in second
+    assert "--total-num-update 8 " in first and "--total-num-update 8 " in second
+    assert "--reset-dataloader" in second and "--reset-dataloader" not in first
+    rows = read_tsv(made / "short" / "history.tsv")
+    assert [row["update"] for row in rows if row["split"] == "valid"] == ["2", "4", "6", "8"]
+    # The rate goes on falling: warm-up of 2, then linearly to 0 after 8.
+    rates = {int(row["update"]): float(row["lr"]) for row in rows}
+    assert [rates[update] for update in (4, 6)] == pytest.approx([1e-3 * (8 - n) / 6 for n in (3, 5)])
+
+
+@pytest.mark.parametrize("name", ["short-3", "short-4", "short-7"])
+def test_a_pretraining_killed_in_either_part_ends_with_the_same_weights(made, name):
+    assert "going on after update" in (made / f"{name}.log").read_text()
+    for file in ("model.pt", "history.tsv", *(f"kept/update{update}/model.pt" for update in KEEP)):
+        assert (made / name / file).read_bytes() == (made / "short" / file).read_bytes()
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (8, 3), (3, 8)])

@@ -462,14 +462,22 @@ def test_allowed_at_the_edge(changes):
     validate_study(changed(changes), SCHEMA)
 
 
+def where_its_models_are(config, folder, monkeypatch):
+    """Work where the folders of a study's models are, which another study makes."""
+    folders = [model["folder"] for model in config["finetuning"].get("models", {}).values() if "folder" in model]
+    for name in folders:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder if folders else ROOT)
+
+
 @pytest.mark.parametrize(
     "path", ["config.yaml", *sorted(f"studies/{p.name}" for p in (ROOT / "studies").glob("*.yaml"))]
 )
-def test_studies_are_valid(path, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_studies_are_valid(path, monkeypatch, tmp_path):
     config = defaults()
     # Snakemake's own merger, so that lists and null behave as they do in a run.
     update_config(config, yaml.safe_load((ROOT / path).read_text(encoding="utf-8")))
+    where_its_models_are(config, tmp_path, monkeypatch)
     validate_study(config, SCHEMA)
     if path != "config.yaml":
         assert config["study"] == pathlib.Path(path).stem  # the study's results lie under its file's name
@@ -553,6 +561,20 @@ def test_yaml_text_numbers_are_what_yaml_says():
     assert yaml.safe_load("[1e-5, 1.5e8, 1.0e-5, 1.5e+8]") == ["1e-5", "1.5e8", 1.0e-5, 1.5e8]
 
 
+@pytest.mark.parametrize(
+    ("short", "words"),
+    [
+        ({"updates": 450, "tokens_per_sample": 48}, None),
+        ({"updates": 400, "tokens_per_sample": 48}, "short_blocks.updates is 400; it must be a multiple of"),
+        ({"updates": 1800, "tokens_per_sample": 48}, "below checkpoint.pretraining.updates = 1800"),
+        ({"updates": 450, "tokens_per_sample": 96}, "short_blocks.tokens_per_sample is 96, not shorter than"),
+    ],
+)
+def test_short_blocks_end_where_a_state_is_saved_and_are_shorter(short, words):
+    found = list(cross_checks(changed({"checkpoint.pretraining.short_blocks": short})))
+    assert (len(found) == 1 and words in found[0]) if words else found == []
+
+
 def test_cross_checks_are_silent_on_the_defaults():
     assert list(cross_checks(defaults())) == []
 
@@ -576,8 +598,10 @@ def test_a_pattern_that_matches_nothing_is_told_by_its_key(key):
 
 
 @pytest.mark.parametrize("file", sorted((pathlib.Path(ROOT) / "studies").glob("*.yaml")), ids=lambda path: path.stem)
-def test_no_study_file_gives_settings_that_nothing_reads(file):
-    assert unused_keys(read_settings(str(file)), load_study(ROOT, str(file))[0]) == {}
+def test_no_study_file_gives_settings_that_nothing_reads(file, monkeypatch, tmp_path):
+    own = read_settings(str(file))
+    where_its_models_are({"finetuning": {}} | own, tmp_path, monkeypatch)
+    assert unused_keys(own, load_study(ROOT, str(file))[0]) == {}
 
 
 def test_settings_that_nothing_reads_are_told_with_the_reason():
