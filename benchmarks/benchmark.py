@@ -207,6 +207,23 @@ def number(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def pretraining_lines(record):
+    """Return the table's lines of a record's part on pretraining."""
+    update, rate = record["runs"]["update_seconds"], record["rates"]
+    low, high = update["ratio_range"]
+    lines = [
+        f"| pretraining: an update of {record['tokens_per_update']} tokens | s | {number(update['plain'])} "
+        f"| {number(update['workflow'])} | {update['ratio']:.2f} | {low:.2f} to {high:.2f} |"
+    ]
+    for name, unit, key, scale in (
+        ("tokens a second", "1/s", "tokens_per_second", 1),
+        (f"share of the matrix peak used (aim: {AIMS['share_of_peak']})", "%", "share_of_peak", 100),
+    ):
+        sides = (f"{scale * rate[side][key]:.0f}" for side in ("plain", "workflow"))
+        lines.append(f"| pretraining: {name} | {unit} | {' | '.join(sides)} | | |")
+    return lines
+
+
 def markdown(record):
     """Return a benchmark's record as tables."""
     lines = [
@@ -258,19 +275,7 @@ def markdown(record):
         f"| the table of nine runs, {kind} (aim: {AIMS['table']}) | s | {table['plain']:.0f} "
         f"| {table['workflow']:.0f} | {table['ratio']:.2f} | |"
     )
-    if pretraining := record.get("pretraining"):
-        update, rate = pretraining["runs"]["update_seconds"], pretraining["rates"]
-        low, high = update["ratio_range"]
-        lines.append(
-            f"| pretraining: an update of {pretraining['tokens_per_update']} tokens | s | {number(update['plain'])} "
-            f"| {number(update['workflow'])} | {update['ratio']:.2f} | {low:.2f} to {high:.2f} |"
-        )
-        for name, unit, key, scale in (
-            ("tokens a second", "1/s", "tokens_per_second", 1),
-            (f"share of the matrix peak used (aim: {AIMS['share_of_peak']})", "%", "share_of_peak", 100),
-        ):
-            sides = (f"{scale * rate[side][key]:.0f}" for side in ("plain", "workflow"))
-            lines.append(f"| pretraining: {name} | {unit} | {' | '.join(sides)} | | |")
+    lines += pretraining_lines(record["pretraining"]) if "pretraining" in record else []
     peaks = ", ".join(f"{name} {value:.0f}" for name, value in record["matrix_peak_gflops"].items())
     return "\n".join([*lines, "", f"Matrix-product peak, GFLOP/s: {peaks}.", ""])
 

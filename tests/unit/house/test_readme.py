@@ -116,7 +116,8 @@ def test_every_rule_of_the_graph_exists_and_every_training_rule_is_in_it():
 
 
 def test_the_readme_lists_every_study():
-    listed = re.findall(r"^\| `((?:studies/)?[\w-]+\.yaml)` \|", README, re.MULTILINE)
+    first = re.findall(r"^\| (`(?:studies/)?[\w-]+\.yaml`(?:, `[^|]*`)?) \|", README, re.MULTILINE)
+    listed = re.findall("`([^`]+)`", " ".join(first))
     there = [f"studies/{name}" for name in os.listdir(os.path.join(ROOT, "studies")) if name.endswith(".yaml")]
     assert sorted(listed) == sorted(["config.yaml", *there])
 
