@@ -271,15 +271,19 @@ def test_dark_and_light_are_two_pages(browser, report):
     assert grounds["dark"][0] < 60 and grounds["dark"][1] > 200
 
 
-def test_the_paper_shows_what_the_screen_folds_away(browser, report):
+def test_the_paper_shows_what_the_screen_folds_away_or_names_its_file(browser, report):
     browser.open(report.as_uri(), DESK)
     assert browser.run("document.querySelectorAll('details:not([open])').length") > 0
     # 17.8 cm, what the margins leave of A4, are 673 pixels of 1/96 inch.
     browser.open(report.as_uri(), 673, scheme="dark", media="print")
-    shown = browser.run(
-        "[...document.querySelectorAll('details table')].map(t => t.getBoundingClientRect().height > 20)"
-    )
+    height = "[...document.querySelectorAll('details{} > {}')].map(t => t.getBoundingClientRect().height > {})"
+    shown = browser.run(height.format(":not(.on-screen)", ".scroll table", 20))
     assert shown and all(shown)
+    # A figure stands for its values, and a file for a long table.
+    hidden = browser.run(height.format(".on-screen", ".scroll table", 0))
+    assert hidden and not any(hidden)
+    files = browser.run(height.format(".on-screen", ".source a", 5))
+    assert len(files) >= len(hidden) and sum(files) == len(hidden)
     assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     # Anything wider would be cut off or shrink every page of the print.
