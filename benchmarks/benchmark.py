@@ -167,24 +167,24 @@ def gflop_an_update(study):
     2 x 2 T^2 D forward a review and layer, and twice that backward. Embeddings and the head are left out.
     """
     tokens, squares = tokens_an_update(study)
+    return encoder_operations(study, tokens, squares) / 1e9
+
+
+def encoder_operations(study, tokens, squares):
+    """Return the operations of the encoder's layers, forward and backward, from what `tokens_an_update` returns."""
     architecture = study.config["checkpoint"]["architecture"]
     width, ffn, layers = architecture["width"], architecture["ffn_width"], architecture["layers"]
-    products = 6 * tokens * layers * (4 * width**2 + 2 * width * ffn)
-    attention = 12 * squares * width * layers
-    return (products + attention) / 1e9
+    return 6 * tokens * layers * (4 * width**2 + 2 * width * ffn) + 12 * squares * width * layers
 
 
 def gflop_a_pretraining_update(study):
     """Return the same of an update of masked pretraining: full blocks, and the vocabulary where it predicts."""
-    architecture, settings = study.config["checkpoint"]["architecture"], study.config["checkpoint"]["pretraining"]
-    width, ffn, layers = architecture["width"], architecture["ffn_width"], architecture["layers"]
+    checkpoint = study.config["checkpoint"]
+    settings, width = checkpoint["pretraining"], checkpoint["architecture"]["width"]
     length = settings["tokens_per_sample"]
     tokens = settings["batch_size"] * length
-    vocabulary = study.config["checkpoint"]["sentencepiece"]["vocab_size"]
-    products = 6 * tokens * layers * (4 * width**2 + 2 * width * ffn)
-    attention = 12 * tokens * length * width * layers
-    logits = 6 * settings["mask_prob"] * tokens * (width**2 + width * vocabulary)
-    return (products + attention + logits) / 1e9
+    logits = 6 * settings["mask_prob"] * tokens * (width**2 + width * checkpoint["sentencepiece"]["vocab_size"])
+    return (encoder_operations(study, tokens, tokens * length) + logits) / 1e9
 
 
 def summary(plain, workflow):

@@ -1,6 +1,5 @@
 """Pretrain a small RoBERTa by masked language modelling with `fairseq-train`, resuming where it was stopped."""
 
-import functools
 import os
 import shutil
 
@@ -32,13 +31,6 @@ def phases(pretraining):
     length, tokens = short["tokens_per_sample"], pretraining["batch_size"] * pretraining["tokens_per_sample"]
     first = pretraining | {"tokens_per_sample": length, "batch_size": max(1, tokens // length)}
     return [(0, short["updates"], first), (short["updates"], updates, pretraining)]
-
-
-def placed(state, first, updates_an_epoch):
-    """Return a state whose place in the corpus is counted from a part's first update: its blocks are its own."""
-    epochs, batches = divmod(state["updates"] - first, updates_an_epoch)
-    place = {**state["extra_state"]["train_iterator"], "epoch": epochs + 1, "iterations_in_epoch": batches}
-    return {**state, "extra_state": {**state["extra_state"], "train_iterator": place}}
 
 
 def training_arguments(data, state, architecture, pretraining, precision, resumed, last=None):
@@ -155,7 +147,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "precision": precision,
         "data": {name: sha256(os.path.join(data, name)) for name in sorted(os.listdir(data))},
         "versions": versions(),
-        "code": code_hash(dropout, fairseq_state, optimizer, tasks, phases, placed, training_arguments),
+        "code": code_hash(dropout, fairseq_state, optimizer, tasks, phases, training_arguments),
     }
     if keep:
         # Another list begins anew: the weights of an update that is over are gone.
@@ -171,26 +163,26 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         task = tasks.ReviewMaskedLM
         curves = task.curves = Curves(os.path.join(folder, "tensorboard"), done)
 
-        def save(state, first):
+        def save(state):
             curves.flush()
             # Before the state: a process that is killed in between passes this update again.
             if state["updates"] in keep:
                 write_weights(
                     kept_place(folder, state["updates"]), fairseq_state.bare_checkpoint(task.current.live_model)
                 )
-            save_state(folder, placed(state, first, task.current.updates_an_epoch))
+            save_state(folder, state)
 
-        task.save_every = pretraining["validate_every"]
+        task.save, task.save_every = save, pretraining["validate_every"]
         for first, last, settings in phases(pretraining):
             if done >= last:
                 continue
-            task.save = functools.partial(save, first=first)
+            task.first = first
             arguments = training_arguments(data, folder, architecture, settings, precision, done > 0, last)
             # The first update of a part begins its blocks.
             train([*arguments, *(["--reset-dataloader"] if done and done == first else [])])
             done = task.current.updates
             if done == last < updates:
-                save(task.current.last_state(done), first)
+                save(task.current.last_state(done))
         curves.close()
         if done != updates:
             raise StudyError(f"pretraining ended after {done} of {updates} updates: see the log")

@@ -105,6 +105,7 @@ def cross_checks(config):
         yield from _check_qa(config["qa"])
     yield from check_grids(config["finetuning"])
     yield from _check_subsets(config)
+    yield from _check_short_blocks(config)
     yield from _check_kept(config)
     yield from _check_models(config["finetuning"])
     yield from _check_arms(config["finetuning"]["arms"], config["report"]["colours"])
@@ -284,18 +285,10 @@ def _check_subsets(config):
             yield f"{key} is {wanted}, more than data.n_train = {n_train}; lower it or raise that"
 
 
-def _check_kept(config):
-    """Yield updates that cannot be kept or end no short blocks, and arms that start from weights that are not kept."""
-    checkpoint = config["checkpoint"]
-    source, pretraining = checkpoint["source"], checkpoint["pretraining"]
-    for update in (pretraining["keep"] or []) if source == "pretrain" else []:
-        if update > pretraining["updates"] or update % pretraining["validate_every"]:
-            yield (
-                f"checkpoint.pretraining.keep holds {update}; it must be a multiple of "
-                f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, at most "
-                f"checkpoint.pretraining.updates = {pretraining['updates']}"
-            )
-    short = pretraining["short_blocks"] if source == "pretrain" else None
+def _check_short_blocks(config):
+    """Yield short blocks that end where no state is saved, or are not short."""
+    pretraining = config["checkpoint"]["pretraining"]
+    short = pretraining["short_blocks"] if config["checkpoint"]["source"] == "pretrain" else None
     if short and (short["updates"] >= pretraining["updates"] or short["updates"] % pretraining["validate_every"]):
         yield (
             f"checkpoint.pretraining.short_blocks.updates is {short['updates']}; it must be a multiple of "
@@ -307,6 +300,19 @@ def _check_kept(config):
             f"checkpoint.pretraining.short_blocks.tokens_per_sample is {short['tokens_per_sample']}, not shorter than "
             f"checkpoint.pretraining.tokens_per_sample = {pretraining['tokens_per_sample']}; lower it"
         )
+
+
+def _check_kept(config):
+    """Yield the updates of the pretraining that cannot be kept, and the arms that start from one that is not."""
+    checkpoint = config["checkpoint"]
+    source, pretraining = checkpoint["source"], checkpoint["pretraining"]
+    for update in (pretraining["keep"] or []) if source == "pretrain" else []:
+        if update > pretraining["updates"] or update % pretraining["validate_every"]:
+            yield (
+                f"checkpoint.pretraining.keep holds {update}; it must be a multiple of "
+                f"checkpoint.pretraining.validate_every = {pretraining['validate_every']}, at most "
+                f"checkpoint.pretraining.updates = {pretraining['updates']}"
+            )
     for name, arm in config["finetuning"]["arms"].items():
         update, place = arm.get("at_update"), f"finetuning.arms.{name}.at_update"
         if update is None:

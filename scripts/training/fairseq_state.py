@@ -1,7 +1,7 @@
 """The state that `fairseq-train` resumes from, and the bare weights that are passed on."""
 
 
-def resumable(model, criterion, optimizer, updates, updates_an_epoch, shuffle, extra):
+def resumable(model, criterion, optimizer, updates, updates_an_epoch, shuffle, extra, first=0):
     """Return what `fairseq-train --restore-file` resumes from, in the form of its own checkpoints.
 
     Args:
@@ -11,13 +11,14 @@ def resumable(model, criterion, optimizer, updates, updates_an_epoch, shuffle, e
         shuffle: whether fairseq shuffles them.
         extra: fairseq's `extra_state` besides the position: best value so far, {name of the task's class: what its
             `set_checkpoint_dict` is given}.
+        first: update from which the place in the data is counted.
 
     Returns:
         dict: tensors and plain values; the tensors are the live ones.
 
     Source: fairseq.trainer.Trainer.state_dict and fairseq.data.iterators.EpochBatchIterator.state_dict.
     """
-    epochs, batches = divmod(updates, updates_an_epoch)
+    epochs, batches = divmod(updates - first, updates_an_epoch)
     history = {
         "criterion_name": type(criterion).__name__,
         "optimizer_name": type(optimizer).__name__,

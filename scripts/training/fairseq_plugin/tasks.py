@@ -53,6 +53,8 @@ class StudyTask:
     save_every = 0
     # Whether fairseq itself shuffles the batches.
     shuffles = True
+    # The update with which the present data began.
+    first = 0
 
     def _begin(self):
         if not hasattr(self, "_sums"):
@@ -111,7 +113,7 @@ class StudyTask:
         extra = {type(self).__name__: mine}
         if hasattr(save_checkpoint, "best"):
             extra["best"] = save_checkpoint.best
-        place = {"updates_an_epoch": self.updates_an_epoch, "shuffle": self.shuffles}
+        place = {"updates_an_epoch": self.updates_an_epoch, "shuffle": self.shuffles, "first": self.first}
         live = (self.live_model, self.live_criterion, self.optimizer)
         return {**resumable(*live, done, extra=extra, **place), "updates": done}
 
