@@ -18,11 +18,12 @@ from analysis.lib.inference import holm, minimum_detectable, seed_floor, seeds_n
 from common.arms import arms_of, arms_of_pair, named_arms, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
+from data.lib.reviews import noun_of
 from report.check_report import number_faults
 from report.lib import pictures
 from report.lib.arms import coloured
 from report.lib.inputs import Study, Table
-from report.lib.page import Page
+from report.lib.page import REVIEWS, Page
 from report.lib.reading import Reader
 from report.lib.recompute import Sources
 from report.lib.records import Derived, derive
@@ -58,7 +59,7 @@ class Side:
         accuracies: {name of the arm: [test accuracy of each seed]}, fractions.
         n_test: test reviews.
         synthetic: whether the table calls its data synthetic.
-        own_texts: whether its texts came from a table of one's own.
+        noun: what its texts are called; those of a bare table of runs are reviews.
     """
 
     def __init__(self, place, root="."):
@@ -83,7 +84,7 @@ class Side:
         self.wanted = {"study": wanted} if wanted else {}
         self.name, self.synthetic = wanted or names[0], any(row.get("synthetic") == "true" for row in rows)
         manifest = os.path.join(self.folder or "", "data", "manifest.json")
-        self.own_texts = bool(self.folder) and os.path.exists(manifest) and read_json(manifest)["source"] == "table"
+        self.noun = noun_of(read_json(manifest)) if self.folder and os.path.exists(manifest) else REVIEWS
         self.n_test, self.runs = rows[0]["n_test"], named_arms(rows)
         self.columns = ("arm",) if "arm" in rows[0] else ("framework", "init")
         self.accuracies = {
@@ -317,9 +318,10 @@ def main(first, second, path):
             side.name = f"{side.name} ({side.table})"
     looks = coloured(arms_told(sides), None)
     names = " and ".join(side.name for side in sides if side.synthetic)
-    page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks)
+    noun = sides[0].noun if sides[0].noun == sides[1].noun else {"one": "text", "many": "texts"}
+    page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks, noun=noun)
     # The lab's conclusions are about its reviews: two studies of others' texts are not asked.
-    asked = [] if all(side.own_texts for side in sides) else conclusions_asked(sides)
+    asked = [] if all(side.noun != REVIEWS for side in sides) else conclusions_asked(sides)
     pairs = shown_pairs(pairs_of(sides), sides)
     told = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
     page.section(

@@ -186,10 +186,14 @@ def compute(arms, majority_share, options, texts="reviews"):
     )
 
 
-def describe_method(options):
-    """Return what method.json says: every option, and each figure's method in words."""
-    return {
-        **options,
+def describe_method(options, noun):
+    """Return what method.json says: every option, and each figure's method in words.
+
+    Args:
+        options: dict with the keys of `OPTIONS`.
+        noun: see `data.lib.reviews.noun_of`.
+    """
+    words = {
         "mean": "over seeds, of the accuracy on test at each run's selected epoch",
         "interval": inference.INTERVAL_METHOD,
         "t_interval": "Student's t over the n seeds alone, standard deviation with ddof 1, n - 1 degrees of freedom, "
@@ -207,6 +211,7 @@ def describe_method(options):
         "best_of_k": "mean maximum over all subsets of k runs",
         "learned": "one-sided exact binomial test of the best validation accuracy against the majority class's share",
     }
+    return options | {name: text.replace("review", noun["one"]) for name, text in words.items()}
 
 
 def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, learned, options=OPTIONS):
@@ -224,11 +229,12 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     manifest = read_json(manifest)
     majority_share = majority_shares(manifest, ["valid"])["valid"]
     predictions = dict(zip(map(tuple, run_keys), predictions, strict=True))
-    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options, noun_of(manifest)["many"])
+    noun = noun_of(manifest)
+    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options, noun["many"])
     paths, names = (learned, arms, pairs, mcnemar), ("learned.tsv", *(f"statistics/{name}.tsv" for name in NAMES))
     for path, name, table in zip(paths, names, tables, strict=True):
         write_table(path, name, frame_rows(table))
-    write_json(method, describe_method(options))
+    write_json(method, describe_method(options, noun))
 
 
 if __name__ == "__main__":

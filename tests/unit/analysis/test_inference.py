@@ -467,6 +467,8 @@ def test_main_writes_the_same_bytes_twice(tmp_path):
 def test_a_verdict_calls_the_texts_what_they_are(tmp_path, source, texts):
     run_main(tmp_path, write_study(tmp_path, {"pretrained": [0.8, 0.81], "random": [0.6, 0.65]}, source=source))
     (row,) = read_tsv(tmp_path / "pairs.tsv")
+    method = (tmp_path / "method.json").read_text(encoding="utf-8")
+    assert ("review" in method) == (source == "embedded") and f"test {texts} drawn with replacement" in method
     assert f"over seeds and {texts}; 2 against 2 seeds" in row["verdict"] and f" test {texts}; " in row["verdict"]
 
 

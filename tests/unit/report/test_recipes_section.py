@@ -6,6 +6,7 @@ import pytest
 
 from analysis import plot_recipes
 from common.errors import StudyError
+from common.files import read_json, write_json
 from report.lib.sections_recipes import judge
 from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study
 from support.result_sets import check_page, make_page
@@ -146,6 +147,16 @@ def test_a_condition_that_several_pairs_share_is_said_once(made):
     told = re.findall('<div class="finding .*?</div>', answer, re.DOTALL)
     assert "These differences take the seeds’ accuracies as normally distributed" in re.sub("<[^>]+>", "", answer)
     assert max(finding.count("cannot confirm") for finding in told) == 1
+
+
+def test_texts_of_ones_own_are_not_called_reviews(tmp_path):
+    files, settings, _ = page_of(tmp_path, finetuning(), make_whole_study)
+    manifest = read_json(files["manifest"])
+    write_json(files["manifest"], manifest | {"source": "table", "language": "fr", "licence": "none"})
+    html = make_page(tmp_path, files, settings)
+    headings = re.findall("<th scope=.col.*?</th>", section_of(html))
+    assert "Interval over seeds and texts" in " ".join(re.sub("<[^>]+>", "", heading) for heading in headings)
+    assert "review" not in words_of(html)
 
 
 def division(html, opening):

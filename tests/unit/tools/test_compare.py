@@ -128,7 +128,7 @@ def test_the_page_says_what_one_seed_cannot(tmp_path):
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == html
 
 
-@pytest.mark.parametrize("sources", [("table", "table"), ("table", "embedded")])
+@pytest.mark.parametrize("sources", [("table", "table"), ("table", "embedded"), ("embedded", "embedded")])
 def test_two_studies_of_texts_of_ones_own_are_not_asked_the_labs_conclusions(tmp_path, sources):
     folders = [study(tmp_path / name, name, ARMS) for name in ("one", "two")]
     for folder, source in zip(folders, sources, strict=True):
@@ -137,6 +137,9 @@ def test_two_studies_of_texts_of_ones_own_are_not_asked_the_labs_conclusions(tmp
     compare_studies.main(*folders, str(tmp_path / "page.html"))
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     asked = sources != ("table", "table")
+    words = re.sub("<style.*?</style>|<script.*?</script>|<[^>]+>", " ", html, flags=re.DOTALL)
+    texts = "texts" if "table" in sources else "reviews"
+    assert f"500 test {texts}" in " ".join(words.split()) and ("reviews" in words) == (texts == "reviews")
     assert ('id="reports"' in html) == ("conclusions of the lab" in html) == asked
 
 
