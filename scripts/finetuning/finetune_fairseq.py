@@ -9,11 +9,12 @@ from finetuning.lib.fairseq_scoring import HEAD
 from finetuning.lib.parts import freeze_lower
 from finetuning.lib.runs import Run, live_protocol, restricted
 from finetuning.lib.scoring import macro_f1
-from training import batching, draws, dropout, fairseq_state, precision
+from training import batching, draws, dropout, fairseq_state, last_layer, precision
 from training.draws import describe_start
 from training.fairseq_checkpoint import load_fairseq_checkpoint, tells_heads
 from training.fairseq_commands import import_fairseq
 from training.fairseq_train import architecture_flags, train
+from training.last_layer import train_first_position
 from training.roberta import ENCODER
 from training.state import STATE
 from training.weights import prove_weights
@@ -167,6 +168,19 @@ def first_weights(tuning, checkpoint):
     return loaded["model"]
 
 
+def restrict(model, settings, arm):
+    """Train no more of the model than the arm asks for, and compute no more of it than the head reads.
+
+    Args:
+        model: fairseq's RobertaModel with a classification head.
+        settings: of the run.
+        arm: its name.
+    """
+    if settings.get("freeze") is not None:
+        freeze_lower(model, settings["freeze"], "classification_heads.", f"finetuning.arms.{arm}")
+    train_first_position(model.encoder.sentence_encoder.layers)
+
+
 def count_reviews(data):
     """Return {split: reviews} of the binarized data of a run."""
     from fairseq.data import data_utils
@@ -228,6 +242,7 @@ def main(
         draws,
         dropout,
         fairseq_state,
+        last_layer,
         parts,
         precision,
         optimizer,
@@ -249,9 +264,7 @@ def main(
     task = tasks.ReviewClassification
     task.inspect, task.save, task.save_every = inspect, tuning.save, save_every
     task.count_answers = settings.get("macro_f1", False)
-    if settings.get("freeze") is not None:
-        depth, arm = settings["freeze"], f"finetuning.arms.{facts['arm']}"
-        task.restrict = staticmethod(lambda model: freeze_lower(model, depth, "classification_heads.", arm))
+    task.restrict = staticmethod(lambda model: restrict(model, settings, facts["arm"]))
     task.curves = tuning.start()
     train(training_arguments(tuning, data, checkpoint, architecture, resumed))
     records = [means(record) for record in tasks.read_history(tuning.place(HISTORY))]

@@ -17,12 +17,26 @@ from finetuning.lib.low_rank import add_lora
 from finetuning.lib.parts import freeze_lower
 from finetuning.lib.runs import Run, general_protocol, live_protocol, restricted
 from finetuning.lib.study_trainer import Reviews, make_trainer
-from training import batching, draws, dropout, precision, schedule
+from training import batching, draws, dropout, last_layer, precision, schedule
 from training.draws import RecordedDraws, describe_start
+from training.last_layer import train_first_position
 from training.weights import prove_weights
 
 # What decides a run's result besides its settings and files.
-CODE = (batching, draws, dropout, encoders, low_rank, parts, precision, schedule, scoring, classifier, study_trainer)
+CODE = (
+    batching,
+    draws,
+    dropout,
+    encoders,
+    last_layer,
+    low_rank,
+    parts,
+    precision,
+    schedule,
+    scoring,
+    classifier,
+    study_trainer,
+)
 # The weights whose law a run records: only the head's are fresh in every run.
 HEAD_WEIGHTS = {"head_dense": "classifier.dense.weight", "head_projection": "classifier.out_proj.weight"}
 ENCODER_WEIGHTS = {
@@ -227,6 +241,8 @@ def main(
     else:
         proof, head = prove_weights(dict(model.named_parameters()), reference, tuning.init, head=HEAD), HEAD
     del reference  # a whole copy of the weights, which the training would carry along
+    if not own:
+        train_first_position(model.roberta.encoder.layer)
     merged = restrict(model, settings, head, facts["arm"])
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()

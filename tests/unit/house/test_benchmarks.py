@@ -12,6 +12,7 @@ from transformers import RobertaForMaskedLM
 
 import benchmark
 import equivalence
+import last_layer
 import overhead
 import plain_commands
 import plain_huggingface
@@ -39,7 +40,22 @@ def test_arithmetic_of_an_update(monkeypatch):
     monkeypatch.setattr(benchmark, "tokens_an_update", lambda study: (800, 80_000))
     # A layer holds 6 * 512^2 = 1 572 864 weights (PROTOCOL); 6 operations each, 800 tokens, 4 layers: 30.199 GFLOP.
     # Attention: 12 * 80 000 * 512 * 4 = 1.966 GFLOP.
-    assert benchmark.gflop_an_update(study) == pytest.approx(30.199 + 1.966, abs=1e-3)
+    # Of the last layer nobody reads 6 * 792 tokens * 4 * 512^2 = 4.983, and attention of 12 * 79 200 * 512 = 0.487.
+    assert benchmark.gflop_an_update(study) == pytest.approx(30.199 + 1.966 - 4.983 - 0.487, abs=2e-3)
+
+
+def test_both_last_layers_are_timed_in_turn(monkeypatch, capsys):
+    order = []
+    update = last_layer.update
+    monkeypatch.setattr(last_layer, "LENGTHS", (8, 16))
+    monkeypatch.setattr(last_layer, "set_threads", lambda threads: None)
+    monkeypatch.setattr(last_layer, "update", lambda model, *rest: order.append(model) or update(model, *rest))
+    last_layer.main(["--rounds", "2", "--sizes", "2", "16", "24", "4", "50", "--precision", "float32"])
+    whole, first = order[0], order[2]
+    # A round that is not counted and two that are, two batches a side.
+    assert order == [whole, whole, first, first] * 3
+    assert "forward" in vars(first.roberta.encoder.layer[-1]) and "forward" not in vars(whole.roberta.encoder.layer[-1])
+    assert re.search(r"ratio \d\.\d\d \(\d\.\d\d to \d\.\d\d in 2 rounds\)", capsys.readouterr().out)
 
 
 def test_summary_is_of_medians_and_shows_every_round():
