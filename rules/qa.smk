@@ -6,6 +6,11 @@ QA = config["qa"]
 QA_ADDRESSES = qa_addresses(QA)
 SWEPT = QA["rank_sweep"]
 QA_ARMS = qa_arms(QA)
+QA_EMBEDDED = QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None
+QA_READS_TABLES = bool(QA_EMBEDDED and QA_EMBEDDED["corpus_tables"])
+if QA_EMBEDDED:
+    # What an input tells is no parameter.
+    QA_EMBEDDED = {key: value for key, value in QA_EMBEDDED.items() if key != "corpus_tables"}
 
 
 rule build_qa_pairs:
@@ -30,6 +35,7 @@ rule build_qa_pairs:
 
 rule build_qa_base_model:
     input:
+        **({"tables": "<results>/checkpoint/corpus-tables"} if QA_READS_TABLES else {}),
         files=qa_base_files(),
     output:
         base=directory("<results>/qa/base"),
@@ -41,7 +47,7 @@ rule build_qa_base_model:
         runtime=grow("4h"),
     params:
         source=QA["base"]["source"],
-        embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
+        embedded=QA_EMBEDDED,
         template=prompt_template,
     script:
         "../scripts/qa/build_qa_base_model.py"
@@ -207,7 +213,7 @@ rule build_lora_ledger:
         "../envs/qa.yaml"
     params:
         source=QA["base"]["source"],
-        embedded=QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None,
+        embedded=QA_EMBEDDED,
         arms={arm: settings["lora"] for arm, settings in QA_ARMS.items()},
     script:
         "../scripts/qa/build_lora_ledger.py"

@@ -23,13 +23,14 @@ HISTORY = "history.jsonl"
 def phases(pretraining):
     """Return the parts of a pretraining: (first update, last update, settings), the short blocks first.
 
-    An update has as many tokens in both.
+    An update has as many tokens in both. A short block may lie anywhere within a long one's `places`.
     """
     updates, short = pretraining["updates"], pretraining.get("short_blocks")
     if not short:
         return [(0, updates, pretraining)]
-    length, tokens = short["tokens_per_sample"], pretraining["batch_size"] * pretraining["tokens_per_sample"]
-    first = pretraining | {"tokens_per_sample": length, "batch_size": max(1, tokens // length)}
+    length, whole = short["tokens_per_sample"], pretraining["tokens_per_sample"]
+    first = {"tokens_per_sample": length, "batch_size": max(1, pretraining["batch_size"] * whole // length)}
+    first = pretraining | first | {"places": whole - length + 1}
     return [(0, short["updates"], first), (short["updates"], updates, pretraining)]
 
 
@@ -53,6 +54,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--mask-prob": pretraining["mask_prob"],
         "--init-sd": pretraining["init_sd"],
         "--position-init": pretraining["position_init"],
+        "--places": pretraining.get("places", 1),
         "--dropout": pretraining["dropout"],
         "--attention-dropout": pretraining["dropout"],
         "--optimizer": "fused_adamw",

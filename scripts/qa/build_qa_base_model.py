@@ -205,13 +205,14 @@ def save(folder, model, tokenizer):
         json.dump(settings, handle, indent=1, sort_keys=True)
 
 
-def embedded_texts(n_texts, seed, files):
-    """Return the text to train on: the project's own shop text, then the lines of `files`.
+def embedded_texts(n_texts, seed, files, tables=None):
+    """Return the text to train on: the project's own shop text, the lines of `files`, the texts of `tables`.
 
     Args:
         n_texts: texts of the project's generator.
         seed: of that generator.
         files: plain UTF-8 text files; blank lines are dropped.
+        tables: folder of the texts of public tables (`checkpoint.filter_corpus_tables`), or None.
 
     Returns:
         list[str]
@@ -224,7 +225,8 @@ def embedded_texts(n_texts, seed, files):
         from qa.lib.embedded_faq import corpus
 
         texts += corpus(seed, n_texts)
-    for path in files:
+    names = sorted(os.listdir(tables), key=lambda name: int(name.split(".")[0])) if tables else []
+    for path in [*files, *(os.path.join(tables, name) for name in names)]:
         texts += [line.strip() for line in read_lines(path) if line.strip()]
     if not texts:
         raise StudyError("qa.base.embedded: n_texts is 0 and `files` is empty, so there is nothing to train on")
@@ -247,7 +249,7 @@ def gather(files, folder):
             shutil.copyfile(path, destination)
 
 
-def main(source, files, base, pretraining, embedded, template):
+def main(source, files, base, pretraining, embedded, template, tables=None):
     """Make the base model's folder.
 
     Args:
@@ -258,6 +260,7 @@ def main(source, files, base, pretraining, embedded, template):
         pretraining: TSV to write: update, loss (no rows unless trained here).
         embedded: settings of the training, `qa.base.embedded` of the config.
         template: `qa.prompt` of the config.
+        tables: embedded: see `embedded_texts`.
 
     Raises:
         StudyError: a base without weights, tokenizer or configuration; a bad setting.
@@ -266,7 +269,7 @@ def main(source, files, base, pretraining, embedded, template):
     with atomic_path(base) as temporary:
         if source == "embedded":
             seed = embedded["training"]["seed"]
-            texts = embedded_texts(embedded["n_texts"], seed, files)
+            texts = embedded_texts(embedded["n_texts"], seed, files, tables)
             texts = in_dialogue(texts, embedded["dialogue_share"], seed, template)
             tokenizer = train_tokenizer(texts, embedded["vocab_size"])
             data = blocks(tokenizer, texts, embedded["training"]["tokens_per_sample"])

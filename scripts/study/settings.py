@@ -102,7 +102,7 @@ def cross_checks(config):
     yield from _check_pairs(config)
     yield from _check_checkpoint(config["checkpoint"])
     if config["qa"]["enabled"]:
-        yield from _check_qa(config["qa"])
+        yield from _check_qa(config["qa"], config["checkpoint"])
     yield from check_grids(config["finetuning"])
     yield from _check_subsets(config)
     yield from _check_short_blocks(config)
@@ -250,8 +250,8 @@ def _check_checkpoint(checkpoint):
                 yield f"checkpoint.corpus.tables, entry {number}: {url} is no table; its name must end in {ENDINGS}"
 
 
-def _check_qa(qa):
-    """Yield what contradicts itself in `qa`."""
+def _check_qa(qa, checkpoint):
+    """Yield what contradicts itself in `qa`, or in what its base takes from `checkpoint`."""
     data, base = qa["data"], qa["base"]
     if data["source"] != "embedded" and data[data["source"]] is None:
         yield f"qa.data.source is {data['source']}, so qa.data.{data['source']} must name the pairs and not be null"
@@ -269,8 +269,14 @@ def _check_qa(qa):
     yield from _check_model(
         "qa.base.embedded", embedded["architecture"], "qa.base.embedded.training", embedded["training"]
     )
-    if base["source"] == "embedded" and not (embedded["n_texts"] or embedded["files"]):
+    if base["source"] == "embedded" and not (embedded["n_texts"] or embedded["files"] or embedded["corpus_tables"]):
         yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
+    tables = checkpoint["source"] == "pretrain" and checkpoint["corpus"]["tables"]
+    if base["source"] == "embedded" and embedded["corpus_tables"] and not tables:
+        yield (
+            "qa.base.embedded.corpus_tables is true, but this study's checkpoint is not pretrained on tables: "
+            "name some in checkpoint.corpus.tables, or set it to false"
+        )
     yield from check_arms(qa)
     yield from check_prompt(qa["prompt"])
 

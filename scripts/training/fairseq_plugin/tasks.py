@@ -172,6 +172,7 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     position_init: str = field(
         default="normal", metadata={"help": "normal | sinusoidal: first values of the positions"}
     )
+    places: int = field(default=1, metadata={"help": "positions that a block may begin at in training, drawn for each"})
     # fairseq's own True keeps the loader's worker, whose copy of the data is never told the epoch: every epoch would
     # have the masks of the first, and a run resumed in a later epoch others than one never stopped.
     reuse_dataloader: bool = field(default=False, metadata={"help": "keep the loader over epochs, its masks too"})
@@ -203,7 +204,23 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
                 table.weight.copy_(waves * 2**0.5 * self.cfg.init_sd)
         for parameter in model.encoder.sentence_encoder.layers.parameters():
             parameter.hidden_matrix = parameter.dim() == 2  # for the optimizer, which is told no names
+        if self.cfg.places > 1:
+            model.encoder.sentence_encoder.embed_positions.register_forward_hook(self._move)
         return model
+
+    def _move(self, table, inputs, embedded):
+        """Return a training batch's positions (blocks, tokens, width) as if each block began at a place drawn for it.
+
+        Short blocks at the first positions would leave the others untrained. fairseq seeds PyTorch before each update,
+        so a resumed run draws the same places.
+        """
+        if not table.training:
+            return embedded
+        tokens = inputs[0]
+        start = torch.randint(self.cfg.places, (len(tokens), 1), device=tokens.device)
+        positions = utils.make_positions(tokens, table.padding_idx)
+        positions = torch.where(tokens.ne(table.padding_idx), positions + start, positions)
+        return torch.nn.functional.embedding(positions, table.weight, table.padding_idx)
 
     def get_batch_iterator(self, dataset, *args, **kwargs):
         """Return fairseq's own batches; training's are counted."""

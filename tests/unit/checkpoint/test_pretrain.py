@@ -211,6 +211,7 @@ def test_short_blocks_come_first_and_the_same_number_of_tokens(made):
     first, second = (line for line in said.splitlines() if line.startswith("fairseq-train "))
     assert "--tokens-per-sample 8 " in first and "--batch-size 16 " in first and "--max-update 4 " in first
     assert "--tokens-per-sample 32 " in second and "--batch-size 4 " in second and "--max-update 8 " in second
+    assert "--places 25 " in first and "--places 1 " in second
     assert "--total-num-update 8 " in first and "--total-num-update 8 " in second
     assert "--reset-dataloader" in second and "--reset-dataloader" not in first
     rows = read_tsv(made / "short" / "history.tsv")
@@ -218,6 +219,14 @@ def test_short_blocks_come_first_and_the_same_number_of_tokens(made):
     # The rate goes on falling: warm-up of 2, then linearly to 0 after 8.
     rates = {int(row["update"]): float(row["lr"]) for row in rows}
     assert [rates[update] for update in (4, 6)] == pytest.approx([1e-3 * (8 - n) / 6 for n in (3, 5)])
+
+
+def test_short_blocks_train_every_position_of_the_long_ones(made):
+    # Blocks of 8 at the first positions would leave 24 of 32 where they began; decay alone moves no value by 1e-5.
+    early, late = (table(made / "short" / f"kept/update{update}" / "model.pt", "embed_positions") for update in (2, 4))
+    moved = (late - early).abs().amax(dim=1) > 1e-5
+    # Two rows stand before the first position: an unused one, and padding's.
+    assert moved[2:34].all() and not moved[:2].any() and not moved[34:].any()
 
 
 @pytest.mark.parametrize("name", ["short-3", "short-4", "short-7"])

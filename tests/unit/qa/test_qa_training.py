@@ -129,6 +129,17 @@ def test_weights_that_do_not_fit_are_told(tmp_path, base):
         load_base(str(tmp_path), "none", True, "float32", CPU)
 
 
+def test_the_base_reads_the_files_and_then_the_tables_in_their_order(tmp_path):
+    tables = tmp_path / "corpus-tables"
+    tables.mkdir()
+    for number in (2, 10, 1):
+        (tables / f"{number}.txt").write_text(f"text of table {number}\nanother of {number}\n", encoding="utf-8")
+    (tmp_path / "novel.txt").write_text("a novel\n\n", encoding="utf-8")
+    found = build_qa_base_model.embedded_texts(0, 1, [str(tmp_path / "novel.txt")], str(tables))
+    order = [text for number in (1, 2, 10) for text in (f"text of table {number}", f"another of {number}")]
+    assert found == ["a novel", *order]
+
+
 def test_dialogues_pair_neighbours():
     assert build_qa_base_model.in_dialogue(["a", "b", "c"], 0, 1, PROMPT) == ["a", "b", "c"]
     expected = [prompt(PROMPT, *two) for two in ("ab", "bc", "ca")]

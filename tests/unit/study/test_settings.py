@@ -395,6 +395,10 @@ FAULTS = {
         ["qa.base.embedded.training.warmup_updates is 150", "qa.base.embedded.training.updates = 150"],
     ),
     "base without text": ({"qa.base.embedded.n_texts": 0}, ["qa.base.embedded holds no text"]),
+    "base of tables that there are not": (
+        {"qa.base.embedded.corpus_tables": True},
+        ["qa.base.embedded.corpus_tables is true", "checkpoint.corpus.tables"],
+    ),
     "layers of no list": ({"qa.lora.layers_pattern": "h"}, ["qa.lora.layers_pattern has no effect"]),
     "more questions than held-out pairs": (
         {"qa.generation.n_questions": 17},
