@@ -38,6 +38,8 @@ RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weight
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
+# Around the table of the reports' conclusions.
+CONCLUSIONS = "<!-- conclusions -->", "<!-- /conclusions -->"
 
 
 def links(path):
@@ -241,9 +243,42 @@ def block(folder, link):
     )
 
 
+def recipe(folder):
+    """Return a study's peak rate and updates, from protocol_diff.tsv; both frameworks' where they differ."""
+    rows = {row["setting"]: row for row in read_tsv(os.path.join(folder, "protocol_diff.tsv"))}
+    frameworks = [name for name in rows["peak_lr"] if name not in ("setting", "equal", "note")]
+    rate, updates = (
+        " and ".join(dict.fromkeys(rows[name][f] for f in frameworks)) for name in ("peak_lr", "total_updates")
+    )
+    return f"peak rate {rate}, {updates} updates"
+
+
+def conclusions(folders):
+    """Return which of the reports' conclusions hold in the lab's own runs and in the published studies, as Markdown.
+
+    Args:
+        folders: those of published studies, in the order of the columns; the page lies beside them.
+    """
+    sides = [compare.Side(PUBLISHED), *map(compare.Side, folders)]
+    names = [os.path.basename(folder) for folder in folders]
+    head = ["conclusion of the reports", "source", "the lab's runs", *(f"[{name}]({name})" for name in names)]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in compare.conclusions_asked(sides):
+        sentence = row["sentence"] + (f" (on {row['split']})" if row["split"] else "")
+        verdicts = [row[f"verdict_{i}"].replace(compare.claims.UNDECIDED, "–") for i in range(len(sides))]
+        lines.append(f"| {' | '.join([sentence, row['source'], *verdicts])} |")
+    trained = "; ".join(f"{name}: {recipe(folder)}" for name, folder in zip(names, folders, strict=True))
+    return "\n".join([*lines, "", f"–: the study's tables cannot decide it. {trained}."])
+
+
 def marks(name, kind="study"):
     """Return the two marks in a page around a study's part; the short part is of the kind `summary`."""
     return f"<!-- {name}-{kind} -->", f"<!-- /{name}-{kind} -->"
+
+
+def studies_on(page):
+    """Return the names of the studies that a page has the marks of, in its order."""
+    return re.findall(r"<!-- ([a-z-]+)-study -->", page)
 
 
 def with_block(page, text, start, end):
@@ -313,7 +348,11 @@ def main(results, config, folder, pages):
         compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
         write_text(os.path.join(temporary, "README.md"), made(results, config))
     link = [os.path.relpath(folder, os.path.dirname(page)) for page in pages]
-    write_text(pages[0], with_block(whole, block(folder, link[0]), *between))
+    whole = with_block(whole, block(folder, link[0]), *between)
+    write_text(pages[0], whole)
+    if CONCLUSIONS[0] in whole:
+        there = [os.path.join(os.path.dirname(folder), name) for name in studies_on(whole)]
+        write_text(pages[0], with_block(whole, conclusions(there), *CONCLUSIONS))
     if brief[0] in short:
         write_text(pages[1], with_block(short, summary(folder, link[1]), *brief))
 

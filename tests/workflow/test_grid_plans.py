@@ -10,7 +10,7 @@ from support import studies
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
 
-UPDATES = (250, 500, 1000, 2000)
+UPDATES = (250, 500, 1000, 2000, 4000)
 HF = {"framework": "huggingface", "model": "checkpoint"}
 
 
@@ -43,11 +43,11 @@ def test_the_study_of_recipes_is_a_grid_of_sixteen_arms(tmp_path):
 def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(tmp_path):
     jobs = jobs_of(tmp_path, "learning-curves", UPDATES)
     rules = Counter(job.rule for job in jobs)
-    # 2 whole arms, 2 starts x 3 subsets, 4 updates; 2 seeds
-    assert rules["finetune_huggingface"] == 24
+    # 2 whole arms, 2 starts x 3 subsets, 5 updates; 2 seeds
+    assert rules["finetune_huggingface"] == 26
     assert rules["draw_subset"] == 3 and rules["train_subset_baselines"] == 1
-    # The last weights, and four on the way; token ids of train, valid, test and three subsets.
-    assert rules["convert_checkpoint"] == 5 and rules["tokenize_texts"] == 6
+    # The last weights, and five on the way; token ids of train, valid, test and three subsets.
+    assert rules["convert_checkpoint"] == 6 and rules["tokenize_texts"] == 6
     assert rules["tabulate_learning_curves"] == rules["plot_learning_curves"] == 1 and "compare_recipes" not in rules
     folder = "results/learning-curves/"
     run = inputs_of(jobs, "finetuning/fewer-n300/seed1/history.tsv")

@@ -13,7 +13,20 @@ from common.errors import StudyError
 from common.files import read_tsv
 from study.configuration import load_study
 from support import studies
-from tools.publish import FILES, block, finished, links, marks, planned, said, summary, with_block
+from tools.publish import (
+    CONCLUSIONS,
+    FILES,
+    block,
+    conclusions,
+    finished,
+    links,
+    marks,
+    planned,
+    said,
+    studies_on,
+    summary,
+    with_block,
+)
 
 ROOT = studies.ROOT
 
@@ -26,7 +39,7 @@ def page(*name):
 README = page("README.md")
 RESULTS = page("published", "README.md")
 # The studies whose results are shown.
-PUBLISHED = re.findall(r"<!-- ([a-z-]+)-study -->", RESULTS)
+PUBLISHED = studies_on(RESULTS)
 
 
 def docs(study):
@@ -37,6 +50,15 @@ def docs(study):
 def test_the_results_of_a_published_study_are_its_files(study):
     assert with_block(RESULTS, block(docs(study), study), *marks(study)) == RESULTS
     assert all(os.path.exists(os.path.join(docs(study), name)) for name in FILES)
+
+
+def test_the_page_of_results_tells_which_conclusions_hold_under_which_recipe():
+    asked = conclusions([docs(study) for study in PUBLISHED])
+    assert with_block(RESULTS, asked, *CONCLUSIONS) == RESULTS
+    rows = [line.strip("| ").split(" | ") for line in asked.splitlines() if line.startswith("| ")]
+    assert len({len(row) for row in rows}) == 1 and len(rows[0]) == 3 + len(PUBLISHED)
+    (pays,) = (row for row in rows if "gap in performance" in row[0])
+    assert pays[2:] == ["holds"] * (1 + len(PUBLISHED))
 
 
 def test_the_readme_shows_the_open_study_in_short():
