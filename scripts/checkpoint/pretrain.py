@@ -23,14 +23,15 @@ HISTORY = "history.jsonl"
 def phases(pretraining):
     """Return the parts of a pretraining: (first update, last update, settings), the short blocks first.
 
-    An update has as many tokens in both. A short block may lie anywhere within a long one's `places`.
+    An update has as many tokens in both. In the first half of their updates the short blocks spread over the positions
+    of a whole one.
     """
     updates, short = pretraining["updates"], pretraining.get("short_blocks")
     if not short:
         return [(0, updates, pretraining)]
     length, whole = short["tokens_per_sample"], pretraining["tokens_per_sample"]
     first = {"tokens_per_sample": length, "batch_size": max(1, pretraining["batch_size"] * whole // length)}
-    first = pretraining | first | {"places": whole - length + 1}
+    first = pretraining | first | {"places": whole - length + 1, "spread": max(1, short["updates"] // 2)}
     return [(0, short["updates"], first), (short["updates"], updates, pretraining)]
 
 
@@ -55,6 +56,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--init-sd": pretraining["init_sd"],
         "--position-init": pretraining["position_init"],
         "--places": pretraining.get("places", 1),
+        "--spread": pretraining.get("spread", 1),
         "--dropout": pretraining["dropout"],
         "--attention-dropout": pretraining["dropout"],
         "--optimizer": "fused_adamw",

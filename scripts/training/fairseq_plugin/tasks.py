@@ -76,6 +76,7 @@ class StudyTask:
         """
         self._begin()
         self._hand_out(model, criterion, optimizer, update_num)
+        self.made = update_num
         model.train()
         model.set_num_updates(update_num)
         device = next(model.parameters()).device.type
@@ -173,6 +174,7 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
         default="normal", metadata={"help": "normal | sinusoidal: first values of the positions"}
     )
     places: int = field(default=1, metadata={"help": "positions that a block may begin at in training, drawn for each"})
+    spread: int = field(default=1, metadata={"help": "updates in which these places open, slowly at first"})
     # fairseq's own True keeps the loader's worker, whose copy of the data is never told the epoch: every epoch would
     # have the masks of the first, and a run resumed in a later epoch others than one never stopped.
     reuse_dataloader: bool = field(default=False, metadata={"help": "keep the loader over epochs, its masks too"})
@@ -211,13 +213,14 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
     def _move(self, table, inputs, embedded):
         """Return a training batch's positions (blocks, tokens, width) as if each block began at a place drawn for it.
 
-        Short blocks at the first positions would leave the others untrained. fairseq seeds PyTorch before each update,
-        so a resumed run draws the same places.
+        Short blocks at the first positions would leave the others untrained. All places at once take twice the updates:
+        they open one after the other, each beside those that the model knows by then. fairseq seeds PyTorch before
+        each update, so a resumed run draws the same places.
         """
         if not table.training:
             return embedded
-        tokens = inputs[0]
-        start = torch.randint(self.cfg.places, (len(tokens), 1), device=tokens.device)
+        tokens, opened = inputs[0], min(1, self.made / self.cfg.spread) ** 2
+        start = torch.randint(1 + int(opened * (self.cfg.places - 1)), (len(tokens), 1), device=tokens.device)
         positions = utils.make_positions(tokens, table.padding_idx)
         positions = torch.where(tokens.ne(table.padding_idx), positions + start, positions)
         return torch.nn.functional.embedding(positions, table.weight, table.padding_idx)

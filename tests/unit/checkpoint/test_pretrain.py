@@ -211,7 +211,7 @@ def test_short_blocks_come_first_and_the_same_number_of_tokens(made):
     first, second = (line for line in said.splitlines() if line.startswith("fairseq-train "))
     assert "--tokens-per-sample 8 " in first and "--batch-size 16 " in first and "--max-update 4 " in first
     assert "--tokens-per-sample 32 " in second and "--batch-size 4 " in second and "--max-update 8 " in second
-    assert "--places 25 " in first and "--places 1 " in second
+    assert "--places 25 --spread 2 " in first and "--places 1 --spread 1 " in second
     assert "--total-num-update 8 " in first and "--total-num-update 8 " in second
     assert "--reset-dataloader" in second and "--reset-dataloader" not in first
     rows = read_tsv(made / "short" / "history.tsv")
