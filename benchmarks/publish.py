@@ -1,4 +1,4 @@
-"""Copy the benchmarks' results to published/benchmarks/ and put their tables into docs/method/performance.md.
+"""Copy the benchmarks' results to published/benchmarks/; their tables go to docs/method/performance.md, a line to README.
 
 Run by hand: `PYTHONPATH=.:scripts python benchmarks/publish.py`. What has not been run is left as it was.
 """
@@ -7,8 +7,8 @@ import os
 import shutil
 
 from common.errors import StudyError
-from common.files import write_text
-from plain_commands import ROOT
+from common.files import read_json, write_text
+from plain_commands import FRAMEWORKS, ROOT
 from tools.publish import with_block
 
 FOLDER = os.path.join(ROOT, "published", "benchmarks")
@@ -27,6 +27,8 @@ FILES |= {"overhead.tsv": "overhead.tsv"}
 SHOWN = (("full.md", "epoch.md"), ("short.md",), ("equivalence.md",))
 PAGE = os.path.join(ROOT, "docs", "method", "performance.md")
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+README = os.path.join(ROOT, "README.md")
+SPEED = ("<!-- speed -->", "<!-- /speed -->")
 
 
 def block(folder=FOLDER):
@@ -46,8 +48,21 @@ def block(folder=FOLDER):
     return "\n\n".join(tables)
 
 
+def speed(folder=FOLDER):
+    """Return README's sentence on an update's time, from the record of the shortest mode, which has the tuned sides."""
+    record = read_json(os.path.join(folder, "short.json"))
+    plain, tuned = (
+        " and ".join(f"{record[side][name]['update_seconds']['ratio']:.2f}" for name in FRAMEWORKS)
+        for side in ("runs", "tuned")
+    )
+    return (
+        f"An update of training (fairseq and Hugging Face) takes {plain} of the time of plain commands, {tuned} of "
+        "tuned ones: [performance](docs/method/performance.md)."
+    )
+
+
 def main():
-    """Copy what there is and fill the block."""
+    """Copy what there is and fill the blocks."""
     os.makedirs(FOLDER, exist_ok=True)
     for name, source in FILES.items():
         path = os.path.join(ROOT, "results", source)
@@ -56,6 +71,9 @@ def main():
     with open(PAGE, encoding="utf-8") as handle:
         text = handle.read()
     write_text(PAGE, with_block(text, block(), *MARKS))
+    with open(README, encoding="utf-8") as handle:
+        text = handle.read()
+    write_text(README, with_block(text, speed(), *SPEED))
 
 
 if __name__ == "__main__":

@@ -117,6 +117,7 @@ def test_the_published_pages_link_to_what_is_published(study, name):
 def test_the_benchmarks_on_the_page_are_the_published_ones():
     shown = page("docs", "method", "performance.md")
     assert with_block(shown, publish.block(), *publish.MARKS) == shown
+    assert with_block(README, publish.speed(), *publish.SPEED) == README
 
 
 def test_the_marks_must_be_there():
