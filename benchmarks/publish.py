@@ -1,4 +1,4 @@
-"""Copy the benchmarks' results to published/benchmarks/; their tables go to docs/method/performance.md, a line to README.
+"""Copy the benchmarks' results to published/benchmarks/, tables to docs/method/performance.md, a line to README.md.
 
 Run by hand: `PYTHONPATH=.:scripts python benchmarks/publish.py`. What has not been run is left as it was.
 """
