@@ -1,4 +1,4 @@
-"""Copy the benchmarks' results to published/benchmarks/, tables to docs/method/performance.md, a line to README.md.
+"""Copy the benchmarks' results to published/benchmarks/; tables go to docs (performance, scale), a line to README.md.
 
 Run by hand: `PYTHONPATH=.:scripts python benchmarks/publish.py`. What has not been run is left as it was.
 """
@@ -7,7 +7,7 @@ import os
 import shutil
 
 from common.errors import StudyError
-from common.files import read_json, write_text
+from common.files import read_json, read_tsv, write_text
 from plain_commands import FRAMEWORKS, ROOT
 from tools.publish import with_block
 
@@ -27,6 +27,8 @@ FILES |= {"overhead.tsv": "overhead.tsv"}
 SHOWN = (("full.md", "epoch.md"), ("short.md",), ("equivalence.md",))
 PAGE = os.path.join(ROOT, "docs", "method", "performance.md")
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
+SCALE = os.path.join(ROOT, "docs", "guides", "scale.md")
+PLANNING = ("<!-- planning -->", "<!-- /planning -->")
 README = os.path.join(ROOT, "README.md")
 SPEED = ("<!-- speed -->", "<!-- /speed -->")
 
@@ -46,6 +48,16 @@ def block(folder=FOLDER):
     if not tables:
         raise StudyError(f"{folder} has no results: `make benchmark`, then publish again")
     return "\n\n".join(tables)
+
+
+def planning(folder=FOLDER):
+    """Return the table of what planning costs, from overhead.tsv."""
+    lines = ["| study | dry run | Snakemake alone | ratio |", "|---|--:|--:|--:|"]
+    for row in read_tsv(os.path.join(folder, "overhead.tsv")):
+        if row["what"].startswith("plan "):
+            took, alone, ratio = (float(row[name]) for name in ("seconds", "snakemake_seconds", "ratio"))
+            lines.append(f"| {row['what'][len('plan ') :]} | {took:.1f} s | {alone:.1f} s | {ratio:.2f} |")
+    return "\n".join(lines)
 
 
 def speed(folder=FOLDER):
@@ -68,12 +80,10 @@ def main():
         path = os.path.join(ROOT, "results", source)
         if os.path.exists(path):
             shutil.copyfile(path, os.path.join(FOLDER, name))
-    with open(PAGE, encoding="utf-8") as handle:
-        text = handle.read()
-    write_text(PAGE, with_block(text, block(), *MARKS))
-    with open(README, encoding="utf-8") as handle:
-        text = handle.read()
-    write_text(README, with_block(text, speed(), *SPEED))
+    for page, made, marks in ((PAGE, block, MARKS), (SCALE, planning, PLANNING), (README, speed, SPEED)):
+        with open(page, encoding="utf-8") as handle:
+            text = handle.read()
+        write_text(page, with_block(text, made(), *marks))
 
 
 if __name__ == "__main__":

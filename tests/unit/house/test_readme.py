@@ -118,6 +118,8 @@ def test_the_benchmarks_on_the_page_are_the_published_ones():
     shown = page("docs", "method", "performance.md")
     assert with_block(shown, publish.block(), *publish.MARKS) == shown
     assert with_block(README, publish.speed(), *publish.SPEED) == README
+    shown = page("docs", "guides", "scale.md")
+    assert with_block(shown, publish.planning(), *publish.PLANNING) == shown
 
 
 def test_the_marks_must_be_there():
