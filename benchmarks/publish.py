@@ -67,9 +67,10 @@ def speed(folder=FOLDER):
         " and ".join(f"{record[side][name]['update_seconds']['ratio']:.2f}" for name in FRAMEWORKS)
         for side in ("runs", "tuned")
     )
+    machine = record["machine"]
     return (
         f"An update of training (fairseq and Hugging Face) takes {plain} of the time of plain commands, {tuned} of "
-        "tuned ones: [performance](docs/method/performance.md)."
+        f"tuned ones, on {machine['cores']} cores of {machine['cpu']}: [performance](docs/method/performance.md)."
     )
 
 

@@ -1,10 +1,8 @@
 """Gather the text to pretrain on: public files, unlabelled reviews, the training reviews; never valid or test."""
 
-import os
-
 from common.entry import run
 from common.errors import StudyError
-from common.files import read_lines, sha256, study_path, write_json, write_lines
+from common.files import numbered, read_lines, sha256, study_path, write_json, write_lines
 from data.lib.reviews import normalise
 
 
@@ -71,8 +69,8 @@ def main(files, unlabelled, training, train, valid, manifest, repeats, valid_fra
         StudyError: no text at all.
     """
     sources = [("files", path, repeats["files"]) for path in files]
-    for number, times in enumerate(repeats.get("tables", ()), start=1):
-        sources.append(("tables", os.path.join(tables, f"{number}.txt"), times))
+    if tables:
+        sources += [("tables", path, times) for path, times in zip(numbered(tables), repeats["tables"], strict=True)]
     sources += [("unlabelled", unlabelled, repeats["unlabelled"]), ("train", training, repeats["train"])]
     kept, held, entries = gather(sources, valid_fraction)
     if not kept or not held:

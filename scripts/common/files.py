@@ -124,6 +124,11 @@ def reading(path):
         ) from error
 
 
+def numbered(folder):
+    """Return the paths of a folder's files `1.txt`, `2.txt`, ..., in the order of their numbers."""
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder), key=lambda n: int(n.partition(".")[0]))]
+
+
 def read_lines(path):
     """Return the lines of a UTF-8 file, split at the line feed only (as fairseq and SentencePiece do).
 

@@ -7,7 +7,7 @@ import shutil
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import atomic_path, grant, read_json, read_lines, write_tsv
+from common.files import atomic_path, grant, numbered, read_json, read_lines, write_tsv
 from qa.lib.causal_lm import load_tokenizer
 from qa.lib.lora import refuse_other_kinds
 from qa.lib.pairs import check_base, prompt
@@ -225,11 +225,10 @@ def embedded_texts(n_texts, seed, files, tables=None):
         from qa.lib.embedded_faq import corpus
 
         texts += corpus(seed, n_texts)
-    names = sorted(os.listdir(tables), key=lambda name: int(name.split(".")[0])) if tables else []
-    for path in [*files, *(os.path.join(tables, name) for name in names)]:
+    for path in [*files, *(numbered(tables) if tables else [])]:
         texts += [line.strip() for line in read_lines(path) if line.strip()]
     if not texts:
-        raise StudyError("qa.base.embedded: n_texts is 0 and `files` is empty, so there is nothing to train on")
+        raise StudyError("qa.base.embedded: n_texts, `files` and tables give no text, so there is nothing to train on")
     return texts
 
 

@@ -270,7 +270,7 @@ def _check_qa(qa, checkpoint):
         "qa.base.embedded", embedded["architecture"], "qa.base.embedded.training", embedded["training"]
     )
     if base["source"] == "embedded" and not (embedded["n_texts"] or embedded["files"] or embedded["corpus_tables"]):
-        yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files"
+        yield "qa.base.embedded holds no text to train on: let n_texts be at least 1, or give files or corpus_tables"
     tables = checkpoint["source"] == "pretrain" and checkpoint["corpus"]["tables"]
     if base["source"] == "embedded" and embedded["corpus_tables"] and not tables:
         yield (

@@ -83,6 +83,17 @@ def test_weights_that_the_other_study_did_not_keep_are_missed_before_anything_is
     assert done.returncode == 1 and "kept/update250/model.pt" in done.output
 
 
+@pytest.mark.parametrize("reads", [False, True])
+def test_the_question_answering_base_waits_for_the_tables_that_it_reads(tmp_path, reads):
+    tables = [{"urls": ["https://a.org/opinions.csv"], "column": "text", "repeat": 1, "licence": "none"}]
+    qa = {"enabled": True, "base": {"embedded": {"corpus_tables": reads}}}
+    changes = {"checkpoint": {"corpus": {"tables": tables}}, "qa": qa}
+    jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml", changes))
+    (base,) = (job for job in jobs if job.rule == "build_qa_base_model")
+    assert any(file.endswith("checkpoint/corpus-tables") for file in base.input) == reads
+    assert "filter_corpus_tables" in {job.rule for job in jobs}
+
+
 def test_arms_of_fairseq_learn_from_subsets_and_kept_weights_too(tmp_path):
     arm = HF | {"framework": "fairseq", "init": "pretrained"}
     changes = {
