@@ -1,4 +1,4 @@
-"""Fine-tuning that notes what it holds: copies of the checkpoint, and memory once freed blocks are handed back."""
+"""Fine-tuning that notes what it holds and cuts: copies of the checkpoint, memory once freed blocks are handed back."""
 
 import gc
 import os
@@ -23,10 +23,14 @@ def resident():
 
 
 def main(framework, held, **arguments):
-    """Fine-tune with a framework; write {copies: of the checkpoint's table at each saved state, released: MB each}."""
+    """Fine-tune with a framework; write what it did.
+
+    copies: of the checkpoint's table at each saved state; released: MB each; cut: layers of each encoder whose last one
+    computes the first position alone.
+    """
     script = {"fairseq": finetune_fairseq, "huggingface": finetune_huggingface}[framework]
-    start, found = {}, {"copies": [], "released": []}
-    prove, save = script.prove_weights, runs.save_state
+    start, found = {}, {"copies": [], "released": [], "cut": []}
+    prove, save, cut = script.prove_weights, runs.save_state, script.train_first_position
 
     def proved(memory, *others, **more):
         # Its bytes, so that this itself is no copy that could be counted.
@@ -39,11 +43,15 @@ def main(framework, held, **arguments):
         found["copies"].append(sum(t.detach().numpy().tobytes() == start["table"] for t in kept.values()))
         save(folder, state)
 
+    def noted(layers):
+        found["cut"].append(len(layers))
+        cut(layers)
+
     def released():
         release_memory()
         found["released"].append(resident())
 
-    script.prove_weights, runs.save_state = proved, saved
+    script.prove_weights, runs.save_state, script.train_first_position = proved, saved, noted
     if framework == "fairseq":
         from training.fairseq_commands import import_fairseq
 

@@ -3,6 +3,7 @@
 import math
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -227,6 +228,30 @@ def test_short_blocks_train_every_position_of_the_long_ones(made):
     moved = (late - early).abs().amax(dim=1) > 1e-5
     # Two rows stand before the first position: an unused one, and padding's.
     assert moved[2:34].all() and not moved[:2].any() and not moved[34:].any()
+
+
+def test_places_open_slowly_at_first_and_none_in_scoring():
+    import_fairseq()
+    from training.fairseq_plugin import tasks
+
+    rows = torch.nn.Embedding(34, 4, padding_idx=1)
+    tokens = torch.full((400, 8), 5)
+    tokens[0, 6:] = 1  # padding stays padding
+    stock = rows(torch.arange(2, 10).expand(400, -1))
+
+    def starts(made):
+        task = SimpleNamespace(made=made, cfg=SimpleNamespace(places=25, spread=100))
+        moved = tasks.ReviewMaskedLM._move(task, rows, (tokens,), stock)
+        assert torch.equal(moved[0, 6:], rows.weight[[1, 1]])
+        first = [int((rows.weight == moved[i, 0]).all(dim=1).nonzero()) - 2 for i in range(1, 400)]
+        expected = rows(torch.arange(2, 10) + torch.tensor(first)[:, None])
+        assert torch.equal(moved[1:], expected)
+        return set(first)
+
+    # Of 24 places besides the first a quarter is open after half of the updates, all at their end and after it.
+    opened = {made: starts(made) for made in (0, 50, 100, 500)}
+    assert opened == {0: {0}, 50: set(range(7)), 100: set(range(25)), 500: set(range(25))}
+    assert tasks.ReviewMaskedLM._move(None, rows.eval(), (tokens,), stock) is stock
 
 
 @pytest.mark.parametrize("name", ["short-3", "short-4", "short-7"])

@@ -155,6 +155,11 @@ def test_memory_is_handed_back_around_each_validation_and_does_not_grow(made, fr
     assert released[-1] < 1.03 * released[5]
 
 
+@pytest.mark.parametrize("framework", FILES)
+def test_a_training_cuts_its_last_layer(made, framework):
+    assert read_json(made / "held" / f"{framework}.json")["cut"] == [ARCHITECTURE["layers"]]
+
+
 def test_a_frozen_encoder_stays_the_checkpoint(made):
     names = ("model.pt", "frozen/checkpoints/checkpoint2.pt")
     start, saved = (load_fairseq_checkpoint(str(made / name))["model"] for name in names)
