@@ -36,7 +36,7 @@ def settings(folder, **changes):
     models = {name: {"folder": str(folder / name)} for name in ("mine", "theirs")}
     return studies.merged(
         {key: value for key, value in studies.TINY.items() if key != "checkpoint"},
-        {"data": data, "finetuning": {"models": models, "arms": ARMS}} | changes,
+        {"data": data, "finetuning": {"models": models, "arms": ARMS, "evaluation": {"test_curves": False}}} | changes,
     )
 
 

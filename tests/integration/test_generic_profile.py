@@ -24,7 +24,7 @@ def test_jobs_are_submitted_with_their_resources_and_again_with_more(tmp_path):
     (tmp_path / "bin" / "sbatch").chmod(0o755)
     study = studies.write_study(tmp_path / "study.yaml")
     environment = os.environ | {"PATH": f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"}
-    words = ["--latency-wait", "10", "--set-resources", "build_corpus:gpu=1"]
+    words = ["--latency-wait", "3", "--seconds-between-status-checks", "1", "--set-resources", "build_corpus:gpu=1"]
     target = "results/tiny/checkpoint/corpus/train.txt"
     done = studies.snakemake(
         tmp_path, *words, "--", target, study=study, profile="generic", timeout=500, env=environment

@@ -74,6 +74,7 @@ def test_jobs_get_code_and_data_from_the_bucket(bucket, tmp_path):
         (tmp_path / name).chmod(0o755)
     words = [sys.executable, "-m", "snakemake", "--configfile", "tiny.yaml", "--workflow-profile", "none"]
     words += ["--executor", "cluster-generic", "--jobs", "2", "--shared-fs-usage", "none", "--job-deploy-sources"]
+    words += ["--seconds-between-status-checks", "1"]
     words += [f"--cluster-generic-{name}-cmd={tmp_path / name}" for name in ("submit", "status")]
     words += ["--profile", "profiles/s3", "--default-storage-prefix", f"s3://{BUCKET}/tiny", "--", TARGET]
     # Jobs start `python`.

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(180
 
 OWN = {
     "enabled": True,
-    "seeds": [1, 2],
+    "seeds": [2],
     "arms": {"narrow": {"r": 2}, "wide.all": {"r": 8, "target_modules": "all-linear", "lr": 1.0e-3}},
     "data": {"source": "file", "question": "Frage", "answer": "Antwort", "n_heldout": 4},
     "prompt": "Q: {question}\nA: {answer}",
@@ -41,10 +41,10 @@ def test_a_table_a_gpt2_a_prompt_and_two_arms(tmp_path):
     results = tmp_path / "results" / "tiny"
     runs = read_tsv(results / "qa" / "runs.tsv")
     assert [(row["arm"], row["rank"], row["seed"]) for row in runs] == [
-        (arm, rank, seed) for arm, rank in (("narrow", "2"), ("wide.all", "8")) for seed in "12"
+        (arm, rank, "2") for arm, rank in (("narrow", "2"), ("wide.all", "8"))
     ]
     # Both layers: c_attn 32 × 96; with all linear ones c_proj 32 × 32, c_fc 32 × 128 and back, too.
-    assert [int(row["trainable_params"]) for row in runs[1:3]] == [2 * 2 * 128, 2 * 8 * (128 + 64 + 160 + 160)]
+    assert [int(row["trainable_params"]) for row in runs] == [2 * 2 * 128, 2 * 8 * (128 + 64 + 160 + 160)]
     wide = read_json(results / "qa" / "wide.all" / "seed2" / "run.json")
     assert (wide["protocol"]["lr"], wide["prompt"]) == (1.0e-3, OWN["prompt"])
     answers = [json.loads(line) for line in read_lines(results / "qa" / "generations.jsonl")]

@@ -51,7 +51,7 @@ def study(tmp_path_factory):
             "mirror": str(folder / "mirror"),
             "data": {"source": "table", "labels": LABELS, "table": table, **sizes},
             "checkpoint": {"sentencepiece": {"vocab_size": 100}},
-            "finetuning": {"arms": ARMS},
+            "finetuning": {"arms": ARMS, "evaluation": {"test_curves": False}},
             "report": {"show_texts": True},
         },
     )

@@ -45,7 +45,11 @@ def study(tmp_path_factory):
     changes = {
         "data": {"source": "table", "labels": LABELS, "table": table, "n_train": None, "n_valid": 12},
         "checkpoint": {"sentencepiece": {"vocab_size": 100}},
-        "finetuning": {"models": {"theirs": {"folder": str(folder / "theirs")}}, "arms": ARMS},
+        "finetuning": {
+            "models": {"theirs": {"folder": str(folder / "theirs")}},
+            "arms": ARMS,
+            "evaluation": {"test_curves": False},
+        },
     }
     studies.write_study(folder / "study.yaml", changes)
     return folder
