@@ -153,6 +153,9 @@ def train_model(model, data, training):
     import numpy as np
     import torch
 
+    from training.process import flush_denormals
+
+    flush_denormals()
     model.train()
     updates, warmup = training["updates"], training["warmup_updates"]
     optimizer = torch.optim.AdamW(

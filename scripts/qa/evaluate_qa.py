@@ -12,6 +12,7 @@ from qa.lib.answers import chrf, repeats_itself, rouge_l
 from qa.lib.causal_lm import check_length, encode_pairs, encoder, load_base, load_tokenizer, score
 from qa.lib.pairs import prompt
 from training.precision import choose_device
+from training.process import flush_denormals
 
 MOMENTS = ("before", "after")
 
@@ -129,6 +130,7 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     """
     from peft import PeftModel
 
+    flush_denormals()
     device, record = torch.device(choose_device()), read_json(run)
     pairs = {"train": train, "heldout": heldout}
     pairs = {split: [json.loads(line) for line in read_lines(path)] for split, path in pairs.items()}

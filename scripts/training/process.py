@@ -18,10 +18,20 @@ def set_threads(threads):
 
     Under bfloat16 autocast PyTorch would compute attention with dropout in float32 on a CPU, copies and all.
     """
+    flush_denormals()
     os.environ["OMP_NUM_THREADS"] = str(threads)
     torch.set_num_threads(threads)
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)  # the CPU heeds it, too
     keep_memory()
+
+
+def flush_denormals():
+    """Let numbers below float32's normal range (1.2e-38) be 0 in this thread and in those that it starts later.
+
+    A processor takes many times as long for one. The backward pass of sharp attention is full of them, and AdamW's
+    memory of pieces not met for long; neither is large enough to change a weight (tests/unit/training/test_process.py).
+    """
+    torch.set_flush_denormal(True)
 
 
 def _libc():

@@ -32,6 +32,7 @@ from qa.lib.pairs import IGNORED, check_base
 from training.batching import epoch_batches
 from training.divergence import refuse_divergence
 from training.precision import choose_device
+from training.process import flush_denormals
 from training.state import code_hash, load_state, save_state, state_folder
 
 COLUMNS = ["update", "split", "loss", "objective", "n_tokens", "lr"]
@@ -327,6 +328,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, keep
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
     """
+    flush_denormals()
     # Settings against the model's shapes, before weights are read.
     check_base(base)
     shell = empty_model(read_json(os.path.join(base, "config.json")))

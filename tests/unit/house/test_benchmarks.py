@@ -11,6 +11,7 @@ from tensorboardX import SummaryWriter
 from transformers import RobertaForMaskedLM
 
 import benchmark
+import denormals
 import equivalence
 import last_layer
 import overhead
@@ -56,6 +57,15 @@ def test_both_last_layers_are_timed_in_turn(monkeypatch, capsys):
     assert order == [whole, whole, first, first] * 3
     assert "forward" in vars(first.roberta.encoder.layer[-1]) and "forward" not in vars(whole.roberta.encoder.layer[-1])
     assert re.search(r"ratio \d\.\d\d \(\d\.\d\d to \d\.\d\d in 2 rounds\)", capsys.readouterr().out)
+
+
+def test_small_numbers_cost_time_and_change_no_loss(tiny_study, capsys, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"{studies.ROOT}/scripts")
+    denormals.main([str(tiny_study / "results" / "tiny"), "--reviews", "16", "--rounds", "1"])
+    said = capsys.readouterr().out
+    assert re.search(r"ratio \d+\.\d\d \(\d+\.\d\d to \d+\.\d\d in 1 rounds\)", said)
+    # One loss, not two.
+    assert re.search(r"last loss 0\.\d+; one core", said)
 
 
 def test_summary_is_of_medians_and_shows_every_round():
