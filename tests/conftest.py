@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 
 import pytest
 from filelock import FileLock
@@ -27,6 +28,14 @@ def pytest_collection_finish():
     """Spare what was imported from every later collection of garbage: statsmodels asks for one at each correction."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def smallest_numbers():
+    """Let numbers below float32's normal range be themselves again: a training in this process made them 0."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

@@ -59,6 +59,7 @@ def test_both_last_layers_are_timed_in_turn(monkeypatch, capsys):
     assert re.search(r"ratio \d\.\d\d \(\d\.\d\d to \d\.\d\d in 2 rounds\)", capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_small_numbers_cost_time_and_change_no_loss(tiny_study, capsys, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", f"{studies.ROOT}/scripts")
     denormals.main([str(tiny_study / "results" / "tiny"), "--reviews", "16", "--rounds", "1"])
