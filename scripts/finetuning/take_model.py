@@ -13,6 +13,7 @@ from finetuning.lib.encoders import (
     check_config,
     load_tokenizer,
     longest_input,
+    prove_encoder,
     tokenizer_inputs,
 )
 from finetuning.lib.model_files import read_weights
@@ -20,25 +21,37 @@ from training.weights import tensor_sha256
 
 # What beside the weights belongs to a model: its configuration and its tokenizer's files, whatever their names.
 ENDINGS = (".json", ".txt", ".model", ".jinja", ".codes")
+# How BERT's first files call the two tensors of a layer norm; Transformers gives them today's names as it loads them.
+FIRST_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 # For a look at the model without training.
 WITHOUT_DROPOUT = {"dropout": 0.0, "classifier_dropout": 0.0}
 
 
-def load_whole(folder, place, tokenizer):
+def todays_name(name):
+    """Return a tensor's name without one of `FIRST_NAMES` at its end."""
+    for first, today in FIRST_NAMES.items():
+        if name.endswith(first):
+            return name.removesuffix(first) + today
+    return name
+
+
+def load_whole(folder, place, tokenizer, tensors):
     """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads a text.
 
     Args:
         folder: with config.json and model.safetensors.
         place: how messages call the model.
         tokenizer: the model's.
+        tensors: {name: tensor} of the file.
 
     Raises:
-        StudyError: it cannot be loaded, a tensor is missing or has another size, or it fails on a text.
+        StudyError: it cannot be loaded, a tensor is missing or has another size, it fails on a text, or the proof that
+            every run gives of its start would fail.
     """
     import torch
 
     try:
-        model, _ = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
+        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
         inputs = tokenizer("a b", return_tensors="pt")
         with torch.inference_mode():
             model.eval()(**{name: inputs[name] for name in tokenizer_inputs(tokenizer, model)})
@@ -51,6 +64,13 @@ def load_whole(folder, place, tokenizer):
         raise StudyError(
             f"{place}: the model cannot be used ({type(error).__name__}: {reason}); its config.json, weights and "
             "tokenizer must be of one model"
+        ) from error
+    try:
+        prove_encoder(model, fresh, tensors, "pretrained")
+    except StudyError as error:
+        raise StudyError(
+            f"{place}: {error}; Transformers reads these weights under other names than the file's, and no run could "
+            "prove that they are loaded: choose another model"
         ) from error
     return model
 
@@ -92,6 +112,7 @@ def take(source, place, name, folder):
     tokenizer = load_tokenizer(source, place)
     longest = longest_input(config, tokenizer, place)
     tensors, weights = read_weights(source, place)
+    tensors = {todays_name(name): tensor for name, tensor in tensors.items()}
     others = [path for path in sorted(glob.glob(os.path.join(glob.escape(source), "*"))) if path.endswith(ENDINGS)]
     others = [path for path in others if not path.endswith(".index.json")]
     with atomic_path(folder) as temporary:
@@ -100,7 +121,7 @@ def take(source, place, name, folder):
             shutil.copyfile(path, os.path.join(temporary, os.path.basename(path)))
         save_file(tensors, os.path.join(temporary, "model.safetensors"), metadata={"format": "pt"})
         grant(os.path.join(temporary, "model.safetensors"))
-        model = load_whole(temporary, place, tokenizer)
+        model = load_whole(temporary, place, tokenizer, tensors)
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},
             "heads_verified": True,

@@ -292,7 +292,7 @@ def _check_subsets(config):
 
 
 def _check_short_blocks(config):
-    """Yield short blocks that end where no state is saved, or are not short."""
+    """Yield short blocks that end where no state is saved, are not short, or are no blocks."""
     pretraining = config["checkpoint"]["pretraining"]
     short = pretraining["short_blocks"] if config["checkpoint"]["source"] == "pretrain" else None
     if short and (short["updates"] >= pretraining["updates"] or short["updates"] % pretraining["validate_every"]):
@@ -305,6 +305,11 @@ def _check_short_blocks(config):
         yield (
             f"checkpoint.pretraining.short_blocks.tokens_per_sample is {short['tokens_per_sample']}, not shorter than "
             f"checkpoint.pretraining.tokens_per_sample = {pretraining['tokens_per_sample']}; lower it"
+        )
+    if short and pretraining["sample_break_mode"] == "eos":
+        yield (
+            "checkpoint.pretraining.short_blocks needs checkpoint.pretraining.sample_break_mode: none; with eos a "
+            "block is a text, and texts longer than a short block would be left out"
         )
 
 

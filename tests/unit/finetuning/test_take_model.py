@@ -343,6 +343,27 @@ def test_a_tokenizer_that_says_no_length_is_cut_at_the_models(bert):
     assert json.loads((taken / "tokenizer_config.json").read_text())["model_max_length"] == 24
 
 
+def test_the_first_names_of_a_layer_norm_as_in_the_first_files_of_bert(bert, made):
+    """`bert-base-uncased` has them to this day; each run proves its start by the names of today."""
+    whole = load_file(bert / "model.safetensors")
+    names = {name: name.replace("LayerNorm.weight", "LayerNorm.gamma") for name in whole}
+    names = {name: first.replace("LayerNorm.bias", "LayerNorm.beta") for name, first in names.items()}
+    assert sum("gamma" in first for first in names.values()) >= 5
+    save_file({names[name]: tensor for name, tensor in whole.items()}, bert / "model.safetensors", {"format": "pt"})
+    out = take(bert)
+    taken = load_file(out / "model.safetensors")
+    assert taken.keys() == whole.keys() and all(torch.equal(taken[name], whole[name]) for name in whole)
+    start(out)
+
+
+def test_weights_whose_loading_no_run_could_prove(bert, monkeypatch):
+    whole = load_file(bert / "model.safetensors")
+    names = {name: name.replace("LayerNorm.weight", "LayerNorm.gamma") for name in whole}
+    save_file({names[name]: tensor for name, tensor in whole.items()}, bert / "model.safetensors", {"format": "pt"})
+    monkeypatch.setattr(take_model, "FIRST_NAMES", {})
+    refuse(bert, "has no tensor bert.", "under other names than the file's", "choose another model")
+
+
 def test_a_tokenizer_without_padding(bert):
     change(bert / "tokenizer_config.json", pad_token="absent")
     start(take(bert))

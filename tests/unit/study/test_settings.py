@@ -575,8 +575,15 @@ def test_yaml_text_numbers_are_what_yaml_says():
     ],
 )
 def test_short_blocks_end_where_a_state_is_saved_and_are_shorter(short, words):
-    found = list(cross_checks(changed({"checkpoint.pretraining.short_blocks": short})))
+    blocks = {"checkpoint.pretraining.sample_break_mode": "none", "checkpoint.pretraining.short_blocks": short}
+    found = list(cross_checks(changed(blocks)))
     assert (len(found) == 1 and words in found[0]) if words else found == []
+
+
+def test_short_blocks_are_blocks_and_no_texts():
+    short = {"updates": 450, "tokens_per_sample": 48}
+    (found,) = cross_checks(changed({"checkpoint.pretraining.short_blocks": short}))
+    assert "short_blocks needs checkpoint.pretraining.sample_break_mode: none; with eos" in found
 
 
 def test_cross_checks_are_silent_on_the_defaults():
