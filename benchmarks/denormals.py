@@ -8,26 +8,14 @@ Updates of a fine-tuning from a study's checkpoint, on its own training reviews,
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import time
 
 from common.machine import machine
+from last_layer import tell
 
 SIDES = ("kept", "taken as 0")
-
-
-def reviews(path, n):
-    """Return batches (8, positions) of token ids from n reviews, length-grouped and padded with 1."""
-    import torch
-
-    from finetuning.lib.token_ids import read_token_ids
-
-    sequences = sorted(read_token_ids(path)[0][:n], key=len)
-    batches = [sequences[k : k + 8] for k in range(0, n, 8)]
-    pad = torch.nn.utils.rnn.pad_sequence
-    return [pad([torch.as_tensor(one).long() for one in batch], batch_first=True, padding_value=1) for batch in batches]
 
 
 def updates(results, n, flush):
@@ -35,6 +23,9 @@ def updates(results, n, flush):
     import torch
     from transformers import RobertaForSequenceClassification
 
+    from finetuning.lib.scoring import pad_batch
+    from finetuning.lib.token_ids import read_token_ids
+    from training.batching import length_sorted_batches
     from training.dropout import cheap_dropout
     from training.process import set_threads
 
@@ -43,13 +34,16 @@ def updates(results, n, flush):
     torch.manual_seed(1)
     model = RobertaForSequenceClassification.from_pretrained(f"{results}/checkpoint/huggingface").train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, weight_decay=0.01, fused=True)
-    batches = reviews(f"{results}/finetuning/token-ids/checkpoint/train.npz", n)
+    ids, labels = read_token_ids(f"{results}/finetuning/token-ids/checkpoint/train.npz")
+    batches = [
+        pad_batch([ids[i] for i in batch], [labels[i] for i in batch])
+        for batch in length_sorted_batches([len(one) for one in ids[:n]], 8)
+    ]
     for _ in range(2):
         start = time.perf_counter()
-        for ids in batches:
+        for batch in batches:
             with cheap_dropout():
-                logits = model(input_ids=ids, attention_mask=ids.ne(1).long()).logits
-            loss = torch.nn.functional.cross_entropy(logits, torch.arange(len(ids)) % 2)
+                loss = model(**batch).loss
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
@@ -73,10 +67,7 @@ def main(arguments=None):
             said = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
             seconds[side].append(said["seconds"])
             losses.add(said["loss"])
-    kept, zero = seconds.values()
-    ratios = [mine / theirs for mine, theirs in zip(zero, kept, strict=True)]
-    print(f"an update, {SIDES[0]} {statistics.median(kept):.3f} s, {SIDES[1]} {statistics.median(zero):.3f} s")
-    print(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} rounds)")
+    tell(seconds)
     print(f"last loss {' and '.join(map(str, sorted(losses)))}; one core of {machine()['cpu']}")
 
 

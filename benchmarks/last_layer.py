@@ -71,6 +71,14 @@ def measure(sizes, rounds, precision):
     return {side: found[1:] for side, found in seconds.items()}
 
 
+def tell(seconds):
+    """Print the medians and the ratio of two sides: {name: seconds of an update in each round}, the plain one first."""
+    plain, mine = seconds.values()
+    ratios = [one / other for one, other in zip(mine, plain, strict=True)]
+    print("an update, " + ", ".join(f"{name} {statistics.median(of):.3f} s" for name, of in seconds.items()))
+    print(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} rounds)")
+
+
 def main(arguments=None):
     """Print both medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -82,11 +90,7 @@ def main(arguments=None):
     precision = resolve_precision(options.precision)
     sizes = dict(zip(("layers", "width", "ffn_width", "heads", "rows"), options.sizes, strict=True))
     whole, first = measure(sizes, options.rounds, precision).values()
-    ratios = [mine / theirs for mine, theirs in zip(first, whole, strict=True)]
-    print(
-        f"an update, whole last layer {statistics.median(whole):.3f} s, first position {statistics.median(first):.3f} s"
-    )
-    print(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} rounds)")
+    tell({"whole last layer": whole, "first position": first})
     print(f"one core of {machine()['cpu']}, {precision}")
 
 

@@ -14,7 +14,7 @@ PACKAGES = ("torch", "numpy", "transformers", "accelerate", "fairseq-fixed", "se
 
 
 def set_threads(threads):
-    """Use `threads` CPU threads for PyTorch's operators, keep freed memory, and let attention be bfloat16.
+    """Use `threads` CPU threads for PyTorch's operators, flush denormals, keep freed memory, let attention be bfloat16.
 
     Under bfloat16 autocast PyTorch would compute attention with dropout in float32 on a CPU, copies and all.
     """

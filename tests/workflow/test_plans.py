@@ -94,6 +94,18 @@ def test_no_job_that_a_run_rests_on_reads_test_text(planned, name, arm):
     assert not [file for file in inputs if any(part in file for part in TEST_FILES)]
 
 
+@pytest.mark.parametrize("name", ["opinions", "stars"])
+def test_of_what_a_run_rests_on_only_the_filter_of_the_corpus_reads_test_text(planned, name):
+    """It keeps what shares words with them out of the corpus: whole texts, and nothing else of test."""
+    jobs = planned(name)[1]
+    above = [
+        job for made in jobs if made.rule.startswith("finetune_") for job in studies.ancestors(jobs, made.output[0])
+    ]
+    assert {"pretrain", "build_corpus", "finetune_fairseq", "finetune_huggingface"} <= {job.rule for job in above}
+    read = {(job.rule, file) for job in above for file in job.input if any(part in file for part in TEST_FILES)}
+    assert read == {("filter_corpus_tables", f"results/{name}/data/test.review")}
+
+
 @pytest.mark.parametrize(("claims", "taken"), [([], []), (["claims/open-published.yaml"], ["open-published.yaml"])])
 def test_a_study_takes_the_claims_that_it_names_and_not_those_of_its_name(tmp_path, claims, taken):
     study = studies.write_study(tmp_path / "study.yaml", {"study": "open", "claims": claims})

@@ -18,18 +18,18 @@ torch.set_flush_denormal({flush})
 torch.manual_seed(1)
 table, weight = (torch.randn(size).mul_(3).requires_grad_() for size in ((50, 64), (64, 64)))
 optimizer = torch.optim.AdamW([table, weight], lr=1e-3, betas=(0.1, 0.2), fused=True)
-met = 0
+met, tiny = 0, torch.finfo(torch.float32).tiny
 for step in range(60):
     ids = torch.arange(12 if step else 50).repeat(4, 8)[:, :64]
     hidden = table[ids].view(4, -1, 2, 32).transpose(1, 2)
     scores = torch.softmax(hidden @ hidden.mT / 32**0.5, -1)
-    met += int(((scores > 0) & (scores < torch.finfo(torch.float32).tiny)).sum())
+    met += int(((scores > 0) & (scores < tiny)).sum())
     mixed = attend(hidden, hidden, hidden, None, 0.1).transpose(1, 2).flatten(2)
     (mixed @ weight).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
-met += int((optimizer.state[table]["exp_avg"].abs() < torch.finfo(torch.float32).tiny).logical_and_(
-    optimizer.state[table]["exp_avg"] != 0).sum())
+memory = optimizer.state[table]["exp_avg"].abs()
+met += int(((memory > 0) & (memory < tiny)).sum())
 content = b"".join(tensor.detach().numpy().tobytes() for tensor in (table, weight))
 print(met, hashlib.sha256(content).hexdigest())
 """
