@@ -1,10 +1,13 @@
 """Many seeds: what planning costs as they grow, and how few Slurm jobs they become. Nothing is run."""
 
+import pathlib
 import pstats
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from support import studies
 
@@ -45,3 +48,15 @@ def test_no_group_of_slurm_waits_for_a_job_between_its_own(tmp_path, name):
     """Snakemake refuses a group one of whose jobs needs a job outside that needs another of the group."""
     done = studies.snakemake(tmp_path, "--dry-run", study=f"{studies.ROOT}/studies/{name}.yaml", profile="slurm")
     assert done.returncode == 0, done.output[-3000:]
+
+
+@pytest.mark.parametrize("profile", ["generic", "slurm"])
+def test_what_can_use_a_gpu_gets_one_from_both_profiles(profile):
+    root = pathlib.Path(studies.ROOT)
+    able = set()
+    for path in (root / "rules").glob("*.smk"):
+        for part in re.split(r"^ *rule (?=\w+:)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            if re.search(r"^ +gpu=GPU,", part, re.MULTILINE):
+                able.add(part.partition(":")[0])
+    asked = yaml.safe_load((root / "profiles" / profile / "config.yaml").read_text(encoding="utf-8"))["set-resources"]
+    assert len(able) >= 6 and {name for name, of in asked.items() if of.get("gpu") == 1} == able

@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+import torch
 from tensorboardX import SummaryWriter
 from transformers import RobertaForMaskedLM
 
@@ -67,6 +68,16 @@ def test_small_numbers_cost_time_and_change_no_loss(tiny_study, capsys, monkeypa
     assert re.search(r"ratio \d+\.\d\d \(\d+\.\d\d to \d+\.\d\d in 1 rounds\)", said)
     # One loss, not two.
     assert re.search(r"last loss 0\.\d+; one core", said)
+
+
+@pytest.mark.slow
+def test_only_one_side_takes_small_numbers_as_zero(tiny_study, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "set_flush_denormal", asked.append)
+    for flush in (False, True):
+        denormals.updates(str(tiny_study / "results" / "tiny"), 8, flush)
+    # First as every training does, then as the side has it.
+    assert asked == [True, False, True, True]
 
 
 def test_summary_is_of_medians_and_shows_every_round():
