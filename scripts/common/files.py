@@ -125,8 +125,12 @@ def reading(path):
 
 
 def numbered(folder):
-    """Return the paths of a folder's files `1.txt`, `2.txt`, ..., in the order of their numbers."""
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder), key=lambda n: int(n.partition(".")[0]))]
+    """Return the paths of a folder's files `1.txt`, `2.txt`, ..., in the order of their numbers.
+
+    Hidden files are passed over: Snakemake keeps a folder's own time in one.
+    """
+    names = [name for name in os.listdir(folder) if not name.startswith(".")]
+    return [os.path.join(folder, name) for name in sorted(names, key=lambda name: int(name.partition(".")[0]))]
 
 
 def read_lines(path):
