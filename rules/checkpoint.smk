@@ -9,6 +9,7 @@ FETCHED_COMPARISON = []
 # Updates of the pretraining that arms start from, and those whose weights a pretraining here keeps.
 KEPT = kept_updates(config)
 KEEP = config["checkpoint"]["pretraining"]["keep"] or []
+FACTORIZES = config["checkpoint"]["pretraining"]["word_init"] == "cooccurrence"
 
 
 if SOURCE != "pretrain":
@@ -130,8 +131,28 @@ if SOURCE == "pretrain":
         script:
             "../scripts/checkpoint/binarize_corpus.py"
 
+    if FACTORIZES:
+
+        rule factorize_cooccurrences:
+            input:
+                data="<results>/checkpoint/corpus-bin",
+            output:
+                vectors="<results>/checkpoint/word_vectors.npy",
+            priority: 50
+            conda:
+                "../envs/fairseq.yaml"
+            resources:
+                mem_mb=grow(4000),
+                runtime=grow("1h"),
+            params:
+                width=ARCHITECTURE["width"],
+                seed=config["checkpoint"]["pretraining"]["seed"],
+            script:
+                "../scripts/checkpoint/factorize_cooccurrences.py"
+
     rule pretrain:
         input:
+            **({"vectors": "<results>/checkpoint/word_vectors.npy"} if FACTORIZES else {}),
             data="<results>/checkpoint/corpus-bin",
         output:
             **({"kept": [f"<results>/checkpoint/{kept_file(update)}" for update in KEEP]} if KEEP else {}),
@@ -154,7 +175,7 @@ if SOURCE == "pretrain":
             pretraining={
                 key: of
                 for key, of in config["checkpoint"]["pretraining"].items()
-                if key != "keep" and (key != "short_blocks" or of)
+                if key not in ("keep", "word_init") and (key != "short_blocks" or of)
             },
             states=state("pretrain"),
         script:

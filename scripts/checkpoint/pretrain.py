@@ -35,7 +35,7 @@ def phases(pretraining):
     return [(0, short["updates"], first), (short["updates"], updates, pretraining)]
 
 
-def training_arguments(data, state, architecture, pretraining, precision, resumed, last=None):
+def training_arguments(data, state, architecture, pretraining, precision, resumed, last=None, vectors=None):
     """Return `fairseq-train`'s arguments.
 
     Args:
@@ -45,6 +45,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         precision: "float32" or "bfloat16".
         resumed: whether the training continues from its saved state.
         last: update to stop after; None: the last of all.
+        vectors: first word vectors (NPY file); None: drawn.
     """
     flags = {
         "--task": "review_masked_lm",
@@ -55,6 +56,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--mask-prob": pretraining["mask_prob"],
         "--init-sd": pretraining["init_sd"],
         "--position-init": pretraining["position_init"],
+        **({"--word-vectors": vectors} if vectors else {}),
         "--places": pretraining.get("places", 1),
         "--spread": pretraining.get("spread", 1),
         "--dropout": pretraining["dropout"],
@@ -119,7 +121,7 @@ def write_weights(path, checkpoint):
         torch.save(checkpoint, temporary)
 
 
-def main(data, model, history, tensorboard, architecture, pretraining, states, threads, keep=(), kept=()):
+def main(data, model, history, tensorboard, architecture, pretraining, states, threads, keep=(), kept=(), vectors=None):
     """Pretrain, or go on from the saved state, and write the weights.
 
     Long: the steps of a pretraining, in their order, and what each argument is.
@@ -136,6 +138,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         keep: updates whose weights are written, too: multiples of `validate_every`, when the state is saved anyway, so
             that keeping them changes nothing of the training.
         kept: file to write for each of them.
+        vectors: first word vectors, where they are not drawn (`factorize_cooccurrences`).
 
     Raises:
         StudyError: training ended before its last update.
@@ -153,6 +156,8 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "versions": versions(),
         "code": code_hash(dropout, fairseq_state, optimizer, tasks, phases, training_arguments),
     }
+    if vectors:
+        key["vectors"] = sha256(vectors)
     if keep:
         # Another list begins anew: the weights of an update that is over are gone.
         key["keep"] = list(keep)
@@ -181,7 +186,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
             if done >= last:
                 continue
             task.first = first
-            arguments = training_arguments(data, folder, architecture, settings, precision, done > 0, last)
+            arguments = training_arguments(data, folder, architecture, settings, precision, done > 0, last, vectors)
             # The first update of a part begins its blocks.
             train([*arguments, *(["--reset-dataloader"] if done and done == first else [])])
             done = task.current.updates

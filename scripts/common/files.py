@@ -125,10 +125,7 @@ def reading(path):
 
 
 def numbered(folder):
-    """Return the paths of a folder's files `1.txt`, `2.txt`, ..., in the order of their numbers.
-
-    Hidden files are passed over: Snakemake keeps a folder's own time in one.
-    """
+    """Return a folder's files `1.txt`, `2.txt`, ..., in this order, without the hidden one that Snakemake adds."""
     names = [name for name in os.listdir(folder) if not name.startswith(".")]
     return [os.path.join(folder, name) for name in sorted(names, key=lambda name: int(name.partition(".")[0]))]
 

@@ -73,6 +73,7 @@ PRETRAINING = {
     "mask_prob": 0.2,
     "init_sd": 0.02,
     "position_init": "normal",
+    "word_init": "normal",
     "eps": 1e-6,
     "sample_break_mode": "eos",
     "dropout": 0.1,

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Optional
 
+import numpy
 import torch
 from fairseq import utils
 from fairseq.checkpoint_utils import save_checkpoint
@@ -173,6 +174,7 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     position_init: str = field(
         default="normal", metadata={"help": "normal | sinusoidal: first values of the positions"}
     )
+    word_vectors: Optional[str] = field(default=None, metadata={"help": "NPY file: first word vectors, of length 1"})
     places: int = field(default=1, metadata={"help": "positions that a block may begin at in training, drawn for each"})
     spread: int = field(default=1, metadata={"help": "updates in which these places open, slowly at first"})
     # fairseq's own True keeps the loader's worker, whose copy of the data is never told the epoch: every epoch would
@@ -192,6 +194,7 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
 
         With `--position-init sinusoidal` the learned position table starts from sine waves of the same root mean
         square: near positions are alike from the start, and those that short blocks never train fit in with the rest.
+        `--word-vectors` are scaled to the length that drawn ones have on average; a piece without one keeps its own.
         """
         model = super().build_model(cfg, from_checkpoint)
         if self.cfg.init_sd != 0.02:
@@ -204,6 +207,12 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
             waves = SinusoidalPositionalEmbedding.get_embedding(*table.weight.shape, table.padding_idx)
             with torch.no_grad():
                 table.weight.copy_(waves * 2**0.5 * self.cfg.init_sd)
+        if self.cfg.word_vectors:
+            vectors = torch.from_numpy(numpy.load(self.cfg.word_vectors))
+            table, known = model.encoder.sentence_encoder.embed_tokens.weight, vectors.any(dim=1)
+            with torch.no_grad():
+                # The last row, <mask>'s, is not in the corpus's dictionary.
+                table[: len(vectors)][known] = vectors[known] * self.cfg.init_sd * table.shape[1] ** 0.5
         for parameter in model.encoder.sentence_encoder.layers.parameters():
             parameter.hidden_matrix = parameter.dim() == 2  # for the optimizer, which is told no names
         if self.cfg.places > 1:

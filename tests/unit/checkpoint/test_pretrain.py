@@ -5,6 +5,7 @@ import os
 import shutil
 from types import SimpleNamespace
 
+import numpy
 import pytest
 import torch
 
@@ -33,7 +34,7 @@ SHORT = PRETRAINING | {
 }
 
 
-def pretrain(name, settings=PRETRAINING, kill=None, keep=()):
+def pretrain(name, settings=PRETRAINING, kill=None, keep=(), vectors=None):
     outputs = {
         "model": f"{name}/model.pt",
         "history": f"{name}/history.tsv",
@@ -41,6 +42,8 @@ def pretrain(name, settings=PRETRAINING, kill=None, keep=()):
         "states": f"{name}/states",
     }
     arguments = {"data": "corpus", "architecture": ARCHITECTURE, "pretraining": settings, "threads": 1} | outputs
+    if vectors:
+        arguments |= {"vectors": vectors}
     if keep:
         arguments |= {"keep": list(keep), "kept": [f"{name}/kept/update{update}/model.pt" for update in keep]}
     return {"name": name, "script": "checkpoint.pretrain", "arguments": arguments, "kill": kill}
@@ -73,6 +76,16 @@ def made(tmp_path_factory):
         for name, kill in kills.items()
         for run in (pretrain(name, SHORT, kill, KEEP), pretrain(name, SHORT, keep=KEEP))
     ]
+    # First vectors for pieces 10 to 299 of a dictionary without <mask>; then for the killed run of others.
+    for file, value in (("vectors.npy", 1), ("others.npy", -1)):
+        vectors = numpy.zeros((299, 32), dtype=numpy.float32)
+        vectors[10:, 3] = value
+        numpy.save(folder / file, vectors)
+    runs += [pretrain("vectors", WAVES, vectors="vectors.npy"), pretrain("vectors-8", vectors="vectors.npy")]
+    for file, kill in (("vectors.npy", {"before_step": 6}), ("vectors.npy", None)):
+        runs += [pretrain("vectors-6", kill=kill, vectors=file)]
+    for file, kill in (("others.npy", {"before_step": 6}), ("vectors.npy", None)):
+        runs += [pretrain("vectors-other", kill=kill, vectors=file)]
     # Killed while it kept nothing.
     runs += [pretrain("late", kill={"before_step": 6}), pretrain("late", keep=KEEP)]
     run_forked(folder, runs)
@@ -161,6 +174,26 @@ def test_positions_may_start_as_sine_waves(made):
         angle = row * 10000 ** (-i / 15)  # 32 columns: 16 sines, then 16 cosines, of rates 1 to 1/10000
         for column, wave in ((i, math.sin(angle)), (16 + i, math.cos(angle))):
             assert float(positions[row, column]) == pytest.approx(0.05 * 2**0.5 * wave, abs=1e-5)
+
+
+def test_word_vectors_may_start_from_a_file(made):
+    given, drawn = (table(made / name / "model.pt", "embed_tokens") for name in ("vectors", "waves"))
+    for rows in (slice(0, 10), slice(299, 300)):
+        torch.testing.assert_close(given[rows], drawn[rows], rtol=0, atol=1e-9)
+    # Of the length that drawn ones have on average: 0.05 in each of 32 columns.
+    expected = torch.zeros(289, 32)
+    expected[:, 3] = 0.05 * 32**0.5
+    torch.testing.assert_close(given[10:299], expected, rtol=0, atol=1e-6)
+    assert drawn[10:299].norm(dim=1).mean() == pytest.approx(0.05 * 32**0.5, rel=0.05)
+
+
+def test_a_killed_pretraining_goes_on_from_no_other_vectors(made):
+    assert "going on after update 4" in (made / "vectors-6.log").read_text()
+    assert "going on" not in (made / "vectors-other.log").read_text()
+    for name in ("vectors-6", "vectors-other"):
+        for file in ("model.pt", "history.tsv"):
+            assert (made / name / file).read_bytes() == (made / "vectors-8" / file).read_bytes()
+    assert (made / "vectors-8/model.pt").read_bytes() != (made / "whole/model.pt").read_bytes()
 
 
 def test_muon_moves_the_matrices_of_the_layers_and_leaves_the_rest_to_adamw(made):
