@@ -26,6 +26,8 @@ INTERVAL_METHOD = (
 )
 # Enough for every pair of up to 9 against 9 seeds to be enumerated; beyond, the test draws at random.
 SEED_PERMUTATIONS = 50_000
+# To which means over seeds are compared: finer than any that differ, coarser than what their sums lose in floats.
+DIGITS = 12
 
 
 def mean_squares(correct):
@@ -45,7 +47,9 @@ def mean_squares(correct):
     of_seeds, of_items, mean = correct.mean(axis=1), correct.mean(axis=0), correct.mean()
     seeds = n_items * float(((of_seeds - mean) ** 2).sum())
     items = n_seeds * float(((of_items - mean) ** 2).sum())
-    residual = max(float(((correct - mean) ** 2).sum()) - seeds - items, 0.0)
+    residual = float(((correct - mean) ** 2).sum()) - seeds - items
+    # Of 0 and 1 the sum is a multiple of 1 / (S·N): what lies below is what rounding leaves of nothing.
+    residual = residual if residual > 1e-9 else 0.0
     return seeds / (n_seeds - 1), items / (n_items - 1), residual / ((n_seeds - 1) * (n_items - 1))
 
 
@@ -68,7 +72,8 @@ def mean_interval(correct, level=0.95):
 
     Var(mean) = (MS_seed + MS_item - MS_e) / (S·N), a t interval with Satterthwaite's degrees of freedom (at least
     S - 1); where the seeds rule, those are too many with three seeds, so the wider of it and the t interval over seeds
-    is taken. Simulated coverage: tests/unit/analysis/test_inference.py.
+    is taken. Neither seeds nor reviews have a variance below 0, so Var is at least MS_e / (S·N): seeds that collapsed
+    onto different classes would leave less, even none. Simulated coverage: tests/unit/analysis/test_inference.py.
 
     Args:
         correct: (S, N) array of 0 and 1.
@@ -78,14 +83,15 @@ def mean_interval(correct, level=0.95):
     n_seeds, n_items = correct.shape
     if n_seeds < 2:
         return None
-    seeds, items, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
-    terms = [(seeds, n_seeds - 1), (items, n_items - 1), (-residual, (n_seeds - 1) * (n_items - 1))]
-    variance, df = satterthwaite(terms)
     mean = float(correct.mean())
     if mean in (0.0, 1.0):
         # No variance to estimate from: what N right (or wrong) answers say by themselves.
         return exact_interval(round(mean * n_items), n_items, level)
-    half = stats.t.ppf(0.5 + level / 2, max(df, n_seeds - 1)) * math.sqrt(max(variance, 0.0))
+    seeds, items, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
+    df_residual = (n_seeds - 1) * (n_items - 1)
+    terms = [(seeds, n_seeds - 1), (items, n_items - 1), (-residual, df_residual)]
+    variance, df = max(satterthwaite(terms), (residual, df_residual))
+    half = stats.t.ppf(0.5 + level / 2, max(df, n_seeds - 1)) * math.sqrt(variance)
     low, high = t_interval(correct.mean(axis=1).tolist(), level)
     return max(min(mean - half, low), 0.0), min(max(mean + half, high), 1.0)
 
@@ -105,7 +111,9 @@ def difference_interval(first, second, level=0.95):
 
     Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
     Var = Σ_arms (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the difference of the two arms' means on review i.
-    As in `mean_interval`, the wider of this and Welch's interval over seeds.
+    As in `mean_interval`, Var is at least Σ_arms MS_e / (S·N), and the wider of this and Welch's interval over seeds is
+    taken. Where nothing varies at all, as between arms whose answers are the same, the interval is what N reviews
+    without an exception say by themselves.
 
     Args:
         first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
@@ -114,18 +122,20 @@ def difference_interval(first, second, level=0.95):
     if len(first) < 2 or len(second) < 2:
         return None
     n_items = first.shape[1]
-    terms = []
+    terms, least = [], []
     for correct in (first, second):
         n_seeds = len(correct)
-        seeds, _, residual = mean_squares(correct)
-        terms.append((seeds / (n_seeds * n_items), n_seeds - 1))
-        terms.append((-residual / (n_seeds * n_items), (n_seeds - 1) * (n_items - 1)))
+        seeds, _, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
+        least.append((residual, (n_seeds - 1) * (n_items - 1)))
+        terms += [(seeds, n_seeds - 1), (-residual, least[-1][1])]
     per_item = first.mean(axis=0) - second.mean(axis=0)
     terms.append((float(per_item.var(ddof=1)) / n_items, n_items - 1))
-    variance, df = satterthwaite(terms)
+    variance, df = max(satterthwaite(terms), satterthwaite(least))
     difference = mean_difference(first, second)
-    df = max(df, min(len(first), len(second)) - 1)
-    half = stats.t.ppf(0.5 + level / 2, df) * math.sqrt(max(variance, 0.0))
+    if variance <= 0:
+        margin = exact_interval(0, n_items, level)[1]
+        return max(difference - margin, -1.0), min(difference + margin, 1.0)
+    half = stats.t.ppf(0.5 + level / 2, max(df, min(len(first), len(second)) - 1)) * math.sqrt(variance)
     variance, df = satterthwaite(
         [(rows.mean(axis=1).var(ddof=1) / len(rows), len(rows) - 1) for rows in (first, second)]
     )
@@ -197,11 +207,12 @@ def welch_p(first, second):
 def permute_seeds(first, second, seed=0):
     """Return the two-sided permutation p of the difference of means over seeds, exact up to `SEED_PERMUTATIONS`.
 
-    Assumes nothing but that the runs of both arms are exchangeable; needs no test items.
+    Assumes nothing but that the runs of both arms are exchangeable; needs no test items. Differences are rounded, so
+    that a permutation as extreme as the data counts as such.
     """
     result = stats.permutation_test(
         (np.asarray(first, dtype=float), np.asarray(second, dtype=float)),
-        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        lambda a, b, axis: np.round(a.mean(axis=axis) - b.mean(axis=axis), DIGITS),
         vectorized=True,
         n_resamples=SEED_PERMUTATIONS,
         permutation_type="independent",
@@ -211,8 +222,11 @@ def permute_seeds(first, second, seed=0):
 
 
 def seed_floor(n_first, n_second):
-    """Return the smallest two-sided p that a permutation of seeds can reach: min(1, 2 / C(n1 + n2, n1))."""
-    return min(1.0, 2 / math.comb(n_first + n_second, n_first))
+    """Return the smallest two-sided p that `permute_seeds` can reach: 2 / C(n1 + n2, n1), at most 1.
+
+    Of permutations drawn at random the data themselves are one: 2 / (`SEED_PERMUTATIONS` + 1).
+    """
+    return min(1.0, max(2 / math.comb(n_first + n_second, n_first), 2 / (SEED_PERMUTATIONS + 1)))
 
 
 def permute_items(first, second, resamples=9999, seed=0):
@@ -227,7 +241,9 @@ def permute_items(first, second, resamples=9999, seed=0):
     Returns:
         float: 1 where the arms differ on one review at most, since a swap leaves the size of that difference.
     """
-    first, second = np.mean(first, axis=0), np.mean(second, axis=0)
+    # Means times S1 · S2: whole numbers, so that swaps as extreme as the data count as such.
+    sums = [np.sum(correct, axis=0, dtype=float).astype(int) for correct in (first, second)]
+    first, second = sums[0] * len(second), sums[1] * len(first)
     differs = first != second  # a review on which the arms agree adds 0 whichever way it is swapped
     if differs.sum() < 2:
         return 1.0
