@@ -14,7 +14,7 @@ from scipy import stats
 
 from analysis.lib import claims
 from analysis.lib.claims import read_claims
-from analysis.lib.inference import holm, minimum_detectable, seed_floor, seeds_needed, welch_p
+from analysis.lib.inference import holm, minimum_detectable, seeds_needed, welch_p
 from common.arms import arms_of, arms_of_pair, named_arms, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
@@ -38,7 +38,7 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
 )
 LEVEL, ALPHA = 0.95, 0.05
 # What a pair of an earlier release lacks.
-LATER = ("seeds_needed", "minimum_detectable", "seeds_p_floor")
+LATER = ("seeds_needed", "minimum_detectable", "seeds_p_floor", "seeds_p", "seeds_p_holm")
 # A sentence that is asked of two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
@@ -154,7 +154,6 @@ def computed_pairs(side):
             "claim": "one_seed" if 1 in (len(first), len(second)) else claim,
         }
         planned = {"minimum_detectable": minimum_detectable(first, second), "seeds_needed": seeds_needed(first, second)}
-        planned |= {"seeds_p_floor": seed_floor(len(first), len(second))}
         rows.append(facts | {name: "" if value is None else str(value) for name, value in planned.items()})
     return rows
 

@@ -11,12 +11,19 @@ from report.lib.strips import Strip, strip_chart
 WORDS = {"one_seed": "one seed only", "none": "not shown"}
 # Pairs of a question that are told in sentences.
 TOLD = 4
-# A question's answer by what its pairs, or arms, show; mixed ones have words of their own.
-SHORT = {
-    "difference": "Yes",
-    "if_normal": "Yes, assuming normality",
-    "none": "Not shown",
-    "one_seed": "Cannot be decided",
+# A question's answer where its pairs, or arms, show nothing.
+OPEN = {"none": "Not shown", "one_seed": "Cannot be decided"}
+# By what the arm ahead is told from the other. Settings of the arms' own have no direction.
+DIRECTIONS = {"pretraining": "init", "frameworks": "framework", "models": "model"}
+# Whether the arms beat a simple model: the short answer and its class, by where they lie.
+AGAINST_BASELINE = {
+    ("above",): ("Yes", "shown"),
+    ("below",): ("No, they fall below", "against"),
+    ("undecided",): ("Not shown", "open"),
+    ("one_seed",): ("Cannot be decided", "open"),
+    ("above", "open"): ("Shown for some arms", "partly"),
+    ("below", "open"): ("Not shown, and some fall below", "against"),
+    ("undecided", "one_seed"): ("Not shown", "open"),
 }
 
 
@@ -53,12 +60,29 @@ def towards_the_better(pair):
     """Return a pair of pairs.tsv as the arm ahead, the other, and the difference and its interval in favour of it."""
     ahead, other = ("a", "b") if not pair["difference"].startswith("-") else ("b", "a")
     kept = ("n_test", "claim", "minimum_detectable", "seeds_needed", "seeds_p_floor", "welch_p_holm")
+    kept += ("seeds_p", "seeds_p_holm")
     low, high, gap = pair["low"], pair["high"], pair["difference"]
     if ahead == "b":
         low, high, gap = derive("difference", "0", high), derive("difference", "0", low), derive("difference", "0", gap)
     told = {"better": side(pair, ahead), "other": side(pair, other), "gap": gap, "low": low, "high": high}
     told |= {"n_better": pair[f"n_seeds_{ahead}"], "n_other": pair[f"n_seeds_{other}"], "equal": float(gap) == 0}
-    return told | {name: pair[name] for name in kept} | {"class": shade(pair["claim"])}
+    return told | {name: pair[name] for name in kept} | planned(pair) | {"class": shade(pair["claim"])}
+
+
+def planned(pair):
+    """Return what may be said of a pair's tests over seeds.
+
+    Returns:
+        dict: floored, whether the permutation's p is the least that so many seeds can give; detectable, whether the
+        least detectable difference is one that prints; more, whether it takes more seeds to show the difference seen.
+    """
+    there = min(int(pair["n_seeds_a"]), int(pair["n_seeds_b"]))
+    least, p, seen = pair["seeds_p_floor"], pair["seeds_p"], percent(abs(float(pair["difference"])))
+    return {
+        "floored": bool(p) and float(p) <= float(least) * (1 + 1e-9),
+        "detectable": percent(pair["minimum_detectable"]) not in ("", "0.00"),
+        "more": bool(pair["seeds_needed"]) and int(pair["seeds_needed"]) > there and seen != "0.00",
+    }
 
 
 def shade(claim):
@@ -91,18 +115,23 @@ def pairs_asked(pairs, arms):
 
 
 def in_short(name, told):
-    """Return (answer, CSS class) of a question from what its pairs show."""
-    claims = {pair["claim"] for pair in told}
-    if len(claims) > 1:
+    """Return (answer, CSS class) of a question from what its pairs show.
+
+    It depends only where two pairs show opposite directions: a pair without a difference shown contradicts none.
+    """
+    shown = [pair for pair in told if pair["claim"] not in OPEN]
+    if not shown:
+        return OPEN["none" if any(pair["claim"] == "none" for pair in told) else "one_seed"], "open"
+    key = DIRECTIONS.get(name)
+    ways = {(pair["better"].get(key), pair["other"].get(key)) for pair in shown} if key else set()
+    if any(way[::-1] in ways for way in ways):
         return "It depends", "partly"
-    (claim,) = claims
-    if name == "pretraining" and claim in ("difference", "if_normal"):
-        helped = {pair["better"]["init"] == "pretrained" for pair in told}
-        if helped == {False}:
-            return SHORT[claim].replace("Yes", "No, it harms"), "against" if claim == "difference" else "partly"
-        if len(helped) > 1:
-            return "It depends", "partly"
-    return SHORT[claim], shade(claim)
+    harms, every = ways == {("random", "pretrained")}, len(shown) == len(told)
+    sure = all(pair["claim"] == "difference" for pair in shown)
+    whole, part = ("No, it harms", "Harm shown for some pairs") if harms else ("Yes", "Shown for some pairs")
+    short = whole if every else part
+    kind = ("against" if harms else "shown") if every and sure else "partly"
+    return short if sure else f"{short}, assuming normality", kind
 
 
 def findings(pairs, arms):
@@ -119,28 +148,39 @@ def findings(pairs, arms):
 
 
 def against_baseline(study, arms):
-    """Return the best simple model on validation, and the arms above, below and not told apart; None: there is none.
+    """Return the best simple model on validation, and the arms by where they lie against it; None: there is none.
 
-    An arm counts as above (below) where its interval over seeds and reviews lies wholly above (below) the model's.
+    An arm is above (below) where its interval over seeds and reviews lies wholly above (below) the model's, undecided
+    where the two share values, and one_seed where it has none.
     """
     if not study.has("baselines", "arm_statistics"):
         return None
     # The majority class, which the page names anyway, is left out. The best on validation, not on test.
     simple = study.frame("baselines").query("baseline != 'majority'")
     best = simple.loc[simple["valid_accuracy"].astype(float).idxmax()].to_dict()
-    parts = {"above": [], "below": [], "undecided": []}
+    parts = {"above": [], "below": [], "undecided": [], "one_seed": []}
     low, high = float(best["exact_low"]), float(best["exact_high"])
     for arm in study.frame("arm_statistics").to_dict("records"):
-        part = "undecided"
+        part = "undecided" if arm["low"] else "one_seed"
         if arm["low"] and float(arm["low"]) > high:
             part = "above"
         elif arm["high"] and float(arm["high"]) < low:
             part = "below"
         parts[part].append(arm)
-    full = [name for name, those in parts.items() if those]
-    words = {"above": ("Yes", "shown"), "below": ("No, they fall below", "against"), "undecided": ("Not shown", "open")}
-    short, kind = words[full[0]] if len(full) == 1 else ("It depends", "partly")
+    short, kind = compared_with_baseline([name for name, those in parts.items() if those])
     return parts | {"model": best, "short": short, "class": kind}
+
+
+def compared_with_baseline(full):
+    """Return (answer, CSS class) of whether the arms beat a simple model.
+
+    Args:
+        full: where there are arms, of `above`, `below`, `undecided` and `one_seed`, in this order.
+    """
+    decided = [name for name in full if name in ("above", "below")]
+    if len(decided) > 1:
+        return "It depends", "partly"
+    return AGAINST_BASELINE[(*decided, "open") if decided and len(full) > 1 else tuple(full)]
 
 
 def matrix(pairs):

@@ -377,7 +377,7 @@ def test_coverage_of_the_difference_by_simulation():
         ]
         low, high = statistics.difference_interval(*arms)
         hits += low <= 0.05 <= high
-    # Difficulties that both arms share cancel out: the variance is often the least that it may be, and a little too large.
+    # Difficulties that both arms share cancel out: the variance is often its least, and a little too large.
     assert 0.93 <= hits / n <= 0.975, hits / n
 
 

@@ -365,6 +365,7 @@ PAIR = {"arm_a": "fairseq-pretrained", "framework_a": "fairseq", "model_a": "che
 PAIR |= {"arm_b": "fairseq-random", "framework_b": "fairseq", "model_b": "checkpoint", "init_b": "random"}
 PAIR |= {"n_seeds_a": 3, "n_seeds_b": 3, "n_test": 2000, "difference": 0.13, "low": 0.11, "high": 0.15}
 PAIR |= {"seeds_p_floor": 0.1, "welch_p_holm": 0.01, "minimum_detectable": 0.03, "seeds_needed": 2}
+PAIR |= {"seeds_p": 0.1, "seeds_p_holm": 0.3}
 
 
 def with_pair(folder, files, **facts):
@@ -382,7 +383,13 @@ def test_a_question_is_answered_as_far_as_its_pair_carries(study, tmp_path):
     assert "(95 % interval +11.00 to +15.00)." in text and "+13.00 higher +11.00 to +15.00" in text
     text = with_pair(tmp_path, files, claim="if_normal")
     assert "Does pretraining help? Yes, assuming normality" in text
-    assert "a permutation of 3 seeds per arm cannot confirm it below p = 0.1" in text
+    assert (
+        "This takes the seeds’ accuracies as normally distributed; a permutation of 3 seeds per arm does not confirm "
+        "it (p = 0.3 after Holm’s correction; 0.1 before it, the least that it can give)."
+    ) in text
+    # Where the permutation could have given less, it is not to blame.
+    text = with_pair(tmp_path, files, claim="if_normal", seeds_p=0.2, seeds_p_holm=0.6)
+    assert "does not confirm it (p = 0.6 after Holm’s correction)." in text
     # The other way round, the interval is turned, too.
     text = with_pair(tmp_path, files, difference=-0.13, low=-0.15, high=-0.11)
     assert "Does pretraining help? No, it harms fairseq, random scores 13.00 points higher" in text
@@ -396,14 +403,23 @@ def test_an_undecided_pair_says_what_the_seeds_could_have_shown(study, tmp_path)
     assert "its lead over fairseq, pretrained is not shown to be more than chance" in text
     assert (
         "Do the frameworks differ? Not shown No difference that 3 seeds per arm can show: Hugging Face, pretrained is "
-        "ahead of fairseq, pretrained by 0.72 points (95 % interval −1.56 to +3.00). These seeds had an 80 % chance to "
-        "show a difference of 3.00 points. To show the 0.72 seen would take about 29 seeds per arm."
+        "ahead of fairseq, pretrained by 0.72 points (95 % interval −1.56 to +3.00). With an uncorrected t-test, "
+        "these seeds had an 80 % chance to show a difference of 3.00 points. A t-test would need about 29 seeds per "
+        "arm to show the 0.72 seen."
     ) in text
     assert "−0.72 not shown −3.00 to +1.56" in text
     text = with_pair(tmp_path, files, **facts | {"claim": "one_seed", "n_seeds_a": 1}, low="", high="")
     assert "with one seed this may be chance" in text
     equal = with_pair(tmp_path, files, **facts, difference=0.0, low=-0.02, high=0.02, seeds_needed="")
     assert "can show: the means are equal." in equal
+    # Nothing is said of fewer seeds than there are, and nothing of seeds that do not vary.
+    enough = with_pair(tmp_path, files, **facts, difference=-0.0072, low=-0.03, high=0.0156, seeds_needed=3)
+    assert "show a difference of 3.00 points." in enough and "would need" not in enough
+    still = {"minimum_detectable": 0.0, "seeds_needed": ""}
+    told = with_pair(tmp_path, files, **facts, difference=-0.0072, low=-0.03, high=0.0156, **still)
+    assert "80 % chance" not in told and "seeds that do not vary have no spread to plan from." in told
+    alone = with_pair(tmp_path, files, **facts | {"claim": "one_seed"}, difference=0.0, low="", high="", n_seeds_a=1)
+    assert "The means of fairseq, pretrained and Hugging Face, pretrained are equal, but with one seed" in alone
 
 
 def test_counts_that_do_not_agree_are_told_at_the_head_of_the_page(study, tmp_path):
@@ -452,6 +468,12 @@ def test_the_answer_names_the_simple_model_that_validation_prefers(study, tmp_pa
         "Cannot be told apart from it, since the intervals overlap: fairseq, pretrained (78.50 to 80.50); Hugging"
         in touching
     )
+    # Of one seed there is no interval that could overlap.
+    alone = [band | {"low": "", "high": ""} if place == 1 else band for place, band in enumerate(bands)]
+    write_tsv(tmp_path / "arms.tsv", alone, tuple(bands[0]))
+    single = told(("0.9", "0.6"), ("0.8", "0.99"))
+    assert single.startswith("Shown for some arms A linear model") and "overlap" not in single
+    assert "With one seed there is no interval over seeds to compare with it: fairseq, random (66.50 %)." in single
 
 
 def test_the_curve_of_a_checkpoint_made_here_is_shown(study, tmp_path):

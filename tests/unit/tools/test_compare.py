@@ -196,8 +196,7 @@ def test_a_bare_tables_interval_is_scipys(tmp_path):
     (row,) = [row for row in compare_studies.computed_pairs(side) if row["arm_b"] == "fairseq-random"]
     found = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).confidence_interval()
     assert (float(row["low"]), float(row["high"])) == pytest.approx(tuple(found))
-    # Of 3 against 3 runs no permutation has a smaller p than 2 / 20.
-    assert float(row["seeds_p_floor"]) == pytest.approx(0.1) and row["claim"] == "if_normal"
+    assert row["claim"] == "if_normal"
 
 
 def test_faults_name_the_table(tmp_path):
