@@ -16,9 +16,11 @@ import pandas
 
 from analysis import plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_parameters, plot_recipes
 from analysis.lib import error_figures
+from analysis.lib.claims import without_names
 from analysis.lib.curves import accuracy_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
 from checkpoint import plot_pretraining
+from common.arms import arm_label
 from common.errors import StudyError
 from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
@@ -156,6 +158,7 @@ def filled(template, known):
     Raises:
         StudyError: a name that the study does not have, or a number that was typed.
     """
+    arms = {arm_label(name.split(".", 1)[1].rpartition(".")[0]) for name in known if name.startswith("arms.")}
     lines = []
     for place, line in enumerate(template.splitlines(), start=1):
         for name in NAME.findall(line):
@@ -166,7 +169,8 @@ def filled(template, known):
                     + (f"; did you mean {{{near[0]}}}?" if near else "")
                     + " (numbers.tsv lists the names)"
                 )
-        typed = TYPED.search(NAME.sub("", re.sub(r"!?\[[^]]*\]\([^)]*\)|`[^`]*`", "", line)))
+        words = NAME.sub("", re.sub(r"!?\[[^]]*\]\([^)]*\)|`[^`]*`", "", line))
+        typed = TYPED.search(without_names(words, arms))
         if typed and "<!-- own number -->" not in line:
             raise StudyError(
                 f"report.template.md, line {place}: {typed[0]} was typed; write its name in braces (numbers.tsv), or "

@@ -207,9 +207,7 @@ def check_produced(claim, tables):
     values = [*claim.get("numbers", [])]
     for row in select(tables, claim):
         values += [number for cell in row.values() for number in cell_numbers(cell)]
-    sentence = claim["sentence"]
-    for name in sorted(claim.get("names", []), key=len, reverse=True):
-        sentence = sentence.replace(name, "")
+    sentence = without_names(claim["sentence"], claim.get("names", []))
     missing = unproduced_numbers(sentence, values)
     if missing:
         return FAILS, f"not in {claim['table']}: {', '.join(missing)}"
@@ -500,6 +498,12 @@ def cell_numbers(cell):
     except ValueError:
         return []
     return [value] if np.isfinite(value) else []
+
+
+def without_names(text, names):
+    """Return a text without these names, each where it is a whole word: an arm 1 leaves 1.5 and 1e-05 alone."""
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.+\-\u2212])(?:{words})(?!\w|\.\d)", "", text) if words else text
 
 
 def unproduced_numbers(text, values):

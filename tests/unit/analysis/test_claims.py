@@ -392,6 +392,34 @@ def test_a_typed_number_is_found():
     assert verdict("produced", sentence="It reached 83.0 on test.") == "fails"
 
 
+def test_a_name_is_left_out_where_it_is_a_word():
+    # As a string, the name 1 would make 0.15 of 0.5 and 3 of 13.
+    assert claims.without_names("1 is ahead of 2: 1.5, 0.15, \N{MINUS SIGN}1, 1e-05, 13 (1).", ["1", "2"]) == (
+        " is ahead of : 1.5, 0.15, \N{MINUS SIGN}1, 1e-05, 13 ()."
+    )
+    assert claims.without_names("lr-1-2 against lr-1", ["lr-1", "lr-1-2"]) == " against "
+    assert claims.without_names("as it is", []) == "as it is"
+
+
+@pytest.mark.parametrize("names", [("1", "2"), ("0", "5"), ("2024", "0.5")])
+def test_arms_whose_names_are_numbers_pass_their_own_check(names):
+    arms = {
+        Arm(name, "f", "checkpoint", "a"): made.arm([0.8 + k / 10, 0.82], k, valid=[0.9, 0.5])
+        for k, name in enumerate(names)
+    }
+    learned, _, pairs, mcnemar = compute(arms, 0.5, made.OPTIONS)
+    tables = {"learned.tsv": learned, "pairs.tsv": pairs, "mcnemar.tsv": mcnemar}
+    content = {
+        name: [{key: str(value).replace("None", "") for key, value in row.items()} for row in frame.to_dict("records")]
+        for name, frame in tables.items()
+    }
+    content["learned.tsv"] = [row | {"learned": row["learned"].lower()} for row in content["learned.tsv"]]
+    (claim,) = own_claims(content | {"test_accuracy.tsv": []}, {"level": 0.95})
+    assert claims.check(claim, content)["verdict"] == "holds"
+    claim["sentence"] += " That is 17.3 times more."
+    assert claims.check(claim, content)["data"] == "not in pairs.tsv: 17.3"
+
+
 def test_what_is_not_shown_of_the_study_stops_it(tmp_path):
     tables = study(tmp_path)
     own = "claims:\n- {id: own, sentence: a wins., source: README, assertion: better, table: runs.tsv,"

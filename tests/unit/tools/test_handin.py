@@ -81,6 +81,13 @@ def test_the_students_words_stay_and_numbers_follow_the_files(folder):
         write_text(template, kept)
 
 
+def test_an_arm_whose_name_is_a_number_may_be_named():
+    known = {"arms.1.mean": ("80.00", "test_accuracy.tsv", 2)}
+    assert handin.filled("1 reaches {arms.1.mean} %.", known) == "1 reaches 80.00 %.\n"
+    with pytest.raises(StudyError, match="1.5 was typed"):
+        handin.filled("1 is 1.5 points ahead.", known)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
