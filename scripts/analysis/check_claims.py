@@ -16,9 +16,9 @@ def own_claims(tables, method):
 
     Args:
         tables: {name: rows}, with test_accuracy.tsv and pairs.tsv.
-        method: content of statistics/method.json: its level and the number of pairs stand in the verdicts.
+        method: content of statistics/method.json: its level and the number of pairs tested stand in the verdicts.
     """
-    found = []
+    found, n_tested = [], sum(row["welch_p"] != "" for row in tables["pairs.tsv"])
     for row in tables["test_accuracy.tsv"]:
         arm, name, mean = {"arm": row["arm"]}, row["arm"], percent(row["mean"])
         common = {"source": "test_accuracy.tsv", "table": "runs.tsv", "where": arm}
@@ -34,7 +34,7 @@ def own_claims(tables, method):
         )
     for row in tables["pairs.tsv"]:
         where = {key: row[key] for key in ("arm_a", "arm_b")}
-        numbers = [method["level"], len(tables["pairs.tsv"])]
+        numbers = [method["level"], n_tested]
         for learned in tables["learned.tsv"]:
             if learned["learned"] == "false" and learned["arm"] in where.values():
                 # The k-th run that did not learn brings k into the verdict.

@@ -152,8 +152,12 @@ def compare_all(arms, values, n_learned, options, texts):
     for rows, column in ((pairs, "welch_p"), (pairs, "seeds_p"), (pairs, "items_p"), (mcnemar, "p_value")):
         for row, p in zip(rows, inference.holm([row[column] for row in rows]), strict=True):
             row[f"{column}_holm"] = p
+    tested = {
+        name: sum(row[column] is not None for row in pairs)
+        for name, column in (("n_welch", "welch_p"), ("n_permuted", "seeds_p"))
+    }
     for row in pairs:
-        row |= {"n_pairs": len(pairs), "texts": texts}
+        row |= tested | {"texts": texts}
         row["claim"] = judge(row, options["alpha"])
         row["verdict"] = verdict(row, options["alpha"], options["level"])
     return pairs, mcnemar
@@ -204,7 +208,8 @@ def describe_method(options, noun):
         "permutation_over_seeds": "scipy.stats.permutation_test, independent, two-sided, exact while enumerable",
         "permutation_over_items": "scipy.stats.permutation_test, paired by review, two-sided; of these models",
         "mcnemar": "statsmodels, exact, the runs of one seed in both arms",
-        "correction": "Holm (statsmodels multipletests) over the pairs of arms; McNemar over pairs and seeds",
+        "correction": "Holm (statsmodels multipletests) over the pairs of arms for which the test is defined; McNemar "
+        "over pairs and seeds",
         "minimum_detectable": "statsmodels TTestIndPower times the pooled standard deviation",
         "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
         "one arm, uncorrected",

@@ -33,8 +33,9 @@ def verdict(pair, alpha=0.05, level=0.95):
     """Return one to three sentences that say what can be claimed of a pair of arms, and never more.
 
     Args:
-        pair: a row of pairs.tsv: name_a, name_b, n_seeds_a, n_seeds_b, n_test, n_pairs, difference, low, high, welch_p,
-            welch_p_holm, seeds_p, seeds_p_holm, seeds_p_floor, items_p, minimum_detectable, mcnemar (list of p),
+        pair: a row of pairs.tsv: name_a, name_b, n_seeds_a, n_seeds_b, n_test, difference, low, high, welch_p,
+            welch_p_holm, seeds_p, seeds_p_holm, seeds_p_floor, items_p, minimum_detectable; and n_welch and n_permuted
+            (tests that Holm's correction is over: of pairs for which they are defined), mcnemar (list of p),
             not_learned_a, not_learned_b, texts (what the study's texts are called, as in "reviews").
         alpha: significance.
         level: of the pair's interval.
@@ -71,7 +72,7 @@ def _evidence(pair, level):
     interval = f"{level:.0%} interval {points(bounds[0])} to {points(bounds[1])}, over seeds and {pair['texts']}"
     welch = "Welch's test is not defined: the seeds do not vary"
     if pair["welch_p"] is not None:
-        pairs = f"{pair['n_pairs']} {'pair' if pair['n_pairs'] == 1 else 'pairs'}"
+        pairs = f"{pair['n_welch']} {'pair' if pair['n_welch'] == 1 else 'pairs'}"
         welch = f"Welch's t-test {p_text(pair['welch_p'])}, {pair['welch_p_holm']:.2g} after Holm for {pairs}"
     return f"{interval}; {_seeds(pair)}, {pair['n_test']} test {pair['texts']}; {welch}"
 
@@ -96,15 +97,15 @@ def _none(pair, better, worse, alpha, level):
     )
     if pair["welch_p"] is not None and not pair["low"] <= 0 <= pair["high"]:
         text += " The interval leaves 0 out, but it is not corrected for the number of pairs; the test is."
-    if pair["minimum_detectable"]:
-        missed = points(pair["minimum_detectable"], sign=False)
-        text += f" A true difference below {missed} points would be missed more than one time in five."
+    missed = points(pair["minimum_detectable"], sign=False)
+    if missed != "0.00":
+        text += f" An uncorrected t-test would miss a true difference below {missed} points more than one time in five."
     return text
 
 
 def _if_normal(pair, better, worse, alpha, level):
     reason = "so it does not confirm the difference"
-    if pair["seeds_p_floor"] * pair["n_pairs"] > alpha:
+    if pair["seeds_p_floor"] * pair["n_permuted"] > alpha:
         reason = f"and {_seeds(pair)} cannot give a permutation p below {pair['seeds_p_floor']:.2g}"
     return (
         f"{better} is better than {worse} {_gap(pair)} ({_evidence(pair, level)}), if the accuracies of seeds are "

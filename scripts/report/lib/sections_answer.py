@@ -81,7 +81,7 @@ def planned(pair):
     return {
         "floored": bool(p) and float(p) <= float(least) * (1 + 1e-9),
         "detectable": percent(pair["minimum_detectable"]) not in ("", "0.00"),
-        "more": bool(pair["seeds_needed"]) and int(pair["seeds_needed"]) > there and seen != "0.00",
+        "more": bool(pair["seeds_needed"]) and float(pair["seeds_needed"]) > there and seen != "0.00",
     }
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import time
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import stats
 from analysis.compute_statistics import compute, judge_learning, load_runs, main
 from analysis.lib import inference as statistics
 from analysis.lib.intervals import t_interval
+from analysis.lib.verdicts import verdict
 from common.arms import Arm, summarise
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
@@ -479,6 +481,36 @@ def test_one_seed_gives_no_interval_and_says_so():
 def test_seeds_without_variance_claim_nothing():
     _, _, pairs, _ = computed(study(a=arm([0.8, 0.8]), b=arm([0.6, 0.6], 1)))
     assert pairs[0]["claim"] == "none" and "not defined" in pairs[0]["verdict"]
+    # Nor is anything said of what such seeds could have shown.
+    assert "true difference" not in pairs[0]["verdict"]
+
+
+def test_a_verdict_counts_the_pairs_that_are_tested():
+    # Of the three pairs that of a and b has no Welch test, so Holm's correction is over two.
+    arms = study(a=arm([0.8, 0.8, 0.8]), b=arm([0.6, 0.6, 0.6], 1), c=arm([0.62, 0.70, 0.66], 2))
+    _, _, pairs, _ = computed(arms)
+    assert pairs[0]["welch_p"] is None
+    assert max(row["welch_p_holm"] for row in pairs[1:]) <= 2 * max(row["welch_p"] for row in pairs[1:])
+    assert all("after Holm for 2 pairs" in row["verdict"] for row in pairs[1:])
+
+
+def test_the_floor_is_named_where_no_permutation_could_confirm():
+    # 3 against 3 seeds: at least 0.1, whatever they are. 5 against 5: at least 2 / 252 = 0.0079, yet here more.
+    a, b = [0.80, 0.81, 0.79, 0.80, 0.81], [0.66, 0.67, 0.65, 0.66, 0.67]
+    _, _, pairs, _ = computed(study(a=arm(a[:3]), b=arm(b[:3], 1)))
+    assert "and 3 against 3 seeds cannot give a permutation p below 0.1." in pairs[0]["verdict"]
+    told = pairs[0] | {"name_a": "a", "name_b": "b", "n_welch": 1, "texts": "reviews", "not_learned_a": 0}
+    told |= {"n_seeds_a": 5, "n_seeds_b": 5, "seeds_p": 0.06, "seeds_p_holm": 0.06, "not_learned_b": 0}
+    told |= {"seeds_p_floor": 2 / 252, "n_permuted": 1}
+    assert verdict(told).endswith("so it does not confirm the difference.")
+    # Six such tests leave 6 · 0.0079 = 0.048, seven 0.056.
+    assert verdict(told | {"n_permuted": 6}).endswith("so it does not confirm the difference.")
+    assert verdict(told | {"n_permuted": 7}).endswith("cannot give a permutation p below 0.0079.")
+
+
+def test_a_verdict_says_whose_power_it_names():
+    _, _, pairs, _ = computed(published())
+    assert re.search(r" An uncorrected t-test would miss a true difference below \d\.\d\d points", pairs[1]["verdict"])
 
 
 def test_an_interval_that_leaves_0_out_is_not_enough_after_holm():

@@ -184,7 +184,8 @@ def test_verdicts_of_every_p_pass(study, tmp_path):
             "n_test": 2000,
             "texts": "reviews",
         }
-        pair |= {"difference": difference, "low": difference - half, "high": difference + half, "n_pairs": 3}
+        pair |= {"difference": difference, "low": difference - half, "high": difference + half}
+        pair |= {"n_welch": 3, "n_permuted": 3}
         pair |= {"welch_p": p, "welch_p_holm": min(1, 3 * p), "seeds_p": max(p, 0.0079), "seeds_p_floor": 0.0079}
         pair |= {"seeds_p_holm": min(1, 3 * max(p, 0.0079)), "items_p": p, "items_p_holm": min(1, 3 * p)}
         pair |= {"minimum_detectable": half, "mcnemar": [p], "not_learned_a": place % 2, "not_learned_b": 0}
