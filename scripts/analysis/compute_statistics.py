@@ -26,8 +26,8 @@ NAMES = ("arms", "pairs", "mcnemar")
 def judge_learning(arms, majority_share, alpha):
     """Return learned.tsv as a frame.
 
-    A run did not learn when its best validation accuracy is not above the majority class's share by a one-sided
-    exact binomial test. The best of several epochs is a maximum, so the test is lenient towards the run.
+    A run did not learn when its validation accuracy at the chosen epoch is not above the majority class's share by a
+    one-sided exact binomial test. Where accuracy chose the epoch, it is a maximum: the test is lenient towards the run.
     """
     table = pandas.DataFrame(
         [dict(zip(ARM, arm, strict=True)) | run for arm, runs in arms.items() for run in runs],
@@ -205,7 +205,8 @@ def describe_method(options, noun):
         "bootstrap_interval": "percentiles; seeds and, jointly for all arms, test reviews drawn with replacement; "
         "too narrow with few seeds, shown for comparison",
         "welch": "scipy.stats.ttest_ind, equal_var=False, over seeds, two-sided; taken as normal",
-        "permutation_over_seeds": "scipy.stats.permutation_test, independent, two-sided, exact while enumerable",
+        "permutation_over_seeds": "scipy.stats.permutation_test, independent, two-sided, exact while enumerable, "
+        f"else {inference.SEED_PERMUTATIONS} draws",
         "permutation_over_items": "scipy.stats.permutation_test, paired by review, two-sided; of these models",
         "mcnemar": "statsmodels, exact, the runs of one seed in both arms",
         "correction": "Holm (statsmodels multipletests) over the pairs of arms for which the test is defined; McNemar "
@@ -214,7 +215,8 @@ def describe_method(options, noun):
         "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
         "one arm, uncorrected",
         "best_of_k": "mean maximum over all subsets of k runs",
-        "learned": "one-sided exact binomial test of the best validation accuracy against the majority class's share",
+        "learned": "one-sided exact binomial test of validation accuracy at the chosen epoch against the majority "
+        "class's share",
     }
     return options | {name: text.replace("review", noun["one"]) for name, text in words.items()}
 

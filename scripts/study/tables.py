@@ -65,7 +65,8 @@ COLUMNS = {
     "metric": (
         "text",
         "",
-        "measure in the row: loss (nats), accuracy (share), n_correct, lr; or a column of qa/runs.tsv",
+        "measure in the row: loss (nats), accuracy (share), n_correct, macro_f1 (share; where it chooses the epoch), "
+        "lr; or a column of qa/runs.tsv",
     ),
     "value": ("text", "by metric, check or setting", "the value of the row's metric, check or setting"),
     "loss": ("number", "nats", "mean per predicted token"),

@@ -154,9 +154,8 @@ FORMATS = {
     "number": ("number", cell),
     **{
         name: ("number", sorted_by_value(FILTERS[name]))
-        for name in ("integer", "percent", "decimals", "significant", "p_value", "rate")
+        for name in ("integer", "percent", "decimals", "significant", "p_value", "rate", "points")
     },
-    "points": ("number", lambda value: cell(FILTERS["points"](value))),
     "interval": ("number", interval),
     "share": ("number", lambda part, whole: cell(joined("{} of {}", part, whole))),
     "best_of_k": ("wide", lambda value: cell(FILTERS["best_of_k"](value))),

@@ -138,7 +138,8 @@ class Page:
         except KeyError as error:
             raise StudyError(f"{table.href} has no column {error.args[0]}: run rule {rule} again") from error
         if callable(kind):
-            return cell(line(kind(*values)))
+            # A number that is followed by its spread or interval, and a true minus sign, are no number to the browser.
+            return cell(line(kind(*values)), sort=values[0] if options[:1] == ("number",) else None)
         if kind == "arm":
             options = (self.colours.get(*values),)
         return FORMATS[kind][1](*values, *options)

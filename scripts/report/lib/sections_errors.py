@@ -36,6 +36,8 @@ def errors(study):
         **classes(study, names),
         "drawings": drawings,
         "every": {"right": counts.rows[-1], "wrong": counts.rows[0]},
+        # With one run a review is right or wrong, and nothing lies between.
+        "alone": len(counts.rows) == 2,
         "disagree": derive("sum", *(row["n_reviews"] for row in counts.rows[1:-1])) if len(counts.rows) > 3 else None,
         "calibration_by_arm": calibration_by_arm(study.table("errors_runs").rows),
         "reviews": reviews[:SHOWN_REVIEWS],

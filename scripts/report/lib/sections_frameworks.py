@@ -2,6 +2,7 @@
 
 from report.lib.formats import FILTERS
 from report.lib.inputs import Table
+from report.lib.sections_answer import pairs_asked
 
 
 def frameworks(study):
@@ -10,11 +11,8 @@ def frameworks(study):
     if not study.has(*names):
         return None
     steps = study.table("framework_steps")
-    pairs = [
-        row
-        for row in study.table("pairs").rows
-        if row["framework_a"] != row["framework_b"] and row["init_a"] == row["init_b"]
-    ]
+    settings = study.settings.get("finetuning") or {}
+    asked = pairs_asked(study.table("pairs").rows, settings.get("arms") or {})
     files = [
         {"framework": row["framework"], "rule": row["rule"], "file": FILTERS["word"](row["files"], place)}
         for row in steps.rows
@@ -27,6 +25,6 @@ def frameworks(study):
         "summary": study.table("framework_summary"),
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
-        "pairs": pairs,
-        "mode": (study.settings.get("finetuning") or {}).get("protocol", ""),
+        "pairs": asked.get("frameworks", []),
+        "mode": settings.get("protocol", ""),
     }

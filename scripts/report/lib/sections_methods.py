@@ -10,7 +10,7 @@ SELECTED_BY = {"macro_f1": "highest macro-F1", "loss": "lowest loss"}
 
 
 # What an arm may set for itself.
-OWN = {"training", "protocol", "freeze", "lora"}
+OWN = ("training", "protocol", "freeze", "lora", "n_train", "at_update")
 
 
 def methods(study):
@@ -21,11 +21,15 @@ def methods(study):
     needed = ("epochs", "batch_size", "lr", "weight_decay", "warmup_ratio")
     first = runs.drop_duplicates(ARM).to_dict("records")
     arms = settings.get("arms") or {}
-    own = [row for row in first if OWN & (arms.get(row["arm"]) or {}).keys()]
+    own = [row for row in first if any((arms.get(row["arm"]) or {}).get(key) is not None for key in OWN)]
+    seeds = study.frame("test_accuracy")["n_seeds"]
     return {
         "arms": first,
         "run": first[0],
-        "n_seeds": study.frame("test_accuracy")["n_seeds"].iloc[0],
+        "n_seeds": seeds.iloc[0],
+        # Intervals and tests over seeds are of these.
+        "repeated": sum(int(n) > 1 for n in seeds),
+        "sizes": sorted({row["n_train"]: row["n_train"] for row in first}.values(), key=int),
         "training": training if all(name in training for name in needed) else None,
         "mode": settings.get("protocol", ""),
         "own": own,

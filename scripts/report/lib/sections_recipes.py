@@ -49,11 +49,21 @@ def one_pair(study, pair, tables):
         "n_shared": study.count(study.path("recipe_differences"), pair=pair, comparison=SAME),
         "best": best,
         "tied": [row for row in best.values() if row["n_tied"] != "1"],
-        "own": own | {"class": shade(own["claim"])},
+        "own": own | {"class": shade(own["claim"]), "reason": unshown(own)},
         "panels": panels(arms, shared, seeds),
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),
     }
+
+
+def unshown(row):
+    """Return why a row of recipes/differences.tsv shows no difference: `interval`, `undefined` or `correction`.
+
+    An interval that leaves 0 out, which is never narrower than Welch's, has an uncorrected p below alpha.
+    """
+    if not row["low"] or float(row["low"]) <= 0 <= float(row["high"]):
+        return "interval"
+    return "correction" if row["welch_p"] else "undefined"
 
 
 def judge(shared):

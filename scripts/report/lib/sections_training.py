@@ -6,6 +6,7 @@ from common.arms import ARM
 from report.lib import charts
 from report.lib.arms import coloured
 from report.lib.inputs import Table
+from report.lib.sections_methods import SELECTED_BY
 
 # Charts over training: split, metric, title, what a value is called in a mark's words, factor of the axis.
 PANELS = (
@@ -107,4 +108,11 @@ def overfitting(study):
                 "points": Table(wide.to_dict("records"), study.link(path)),
             }
         )
-    return {"arms": arms, "runs": study.table("overfitting_runs"), "figures": figures}
+    select_by = (study.settings.get("finetuning") or {}).get("select_by")
+    return {
+        "arms": arms,
+        "runs": study.table("overfitting_runs"),
+        "figures": figures,
+        "select_by": SELECTED_BY.get(select_by),
+        "by_loss": select_by == "loss",
+    }

@@ -170,6 +170,23 @@ def test_the_page_speaks_of_overfitting_with_its_n(study):
     assert "epoch’s 1 800 reviews" in text and "alone leaves ± 5.5, ±" in text
 
 
+@pytest.mark.parametrize(
+    ("select_by", "words"),
+    [
+        ("accuracy", "The chosen epoch is that of the best validation accuracy, which may come after the lowest loss."),
+        ("macro_f1", "that of the highest macro-F1 on validation, which may come after the lowest loss."),
+        ("loss", "The chosen epoch is that of the lowest loss on validation."),
+    ],
+)
+def test_overfitting_says_what_chose_the_epoch_and_every_size_of_training_set(study, tmp_path, select_by, words):
+    _, files, _ = study
+    rows = read_tsv(files["overfitting_arms"])
+    write_tsv(tmp_path / "arms.tsv", [rows[0] | {"n_train": "100"}, *rows[1:]], tuple(rows[0]))
+    settings = SETTINGS | {"finetuning": SETTINGS["finetuning"] | {"select_by": select_by}}
+    text = text_of(build(tmp_path, files | {"overfitting_arms": str(tmp_path / "arms.tsv")}, settings))
+    assert words in text and "epoch’s 100 and 1 800 reviews" in text
+
+
 def test_the_parameter_count_is_derived_in_the_open(study, tmp_path):
     html = study[2].split('<section id="parameters"')[1].split("</section>")[0]
     assert "<details>" not in html

@@ -1,0 +1,126 @@
+"""Sections that say what was done: never a test that was not run, nor a measure that chose nothing."""
+
+import contextlib
+import io
+import random
+import re
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from common.files import read_tsv, write_tsv
+from report.lib.formats import FORMATS
+from report.lib.inputs import Study
+from report.lib.page import Page
+from report.lib.sections_recipes import unshown
+from support.report_study import TEMPLATES
+from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
+
+FAIRSEQ, HUGGINGFACE = ("fairseq", "pretrained"), ("huggingface", "pretrained")
+
+
+def study_of(folder, arms, seeds, chances=(0.8, 0.66, 0.7)):
+    """Return (inputs, settings) of a small study with the page's common sections."""
+    labels, runs = simulated(random.Random(3), 60, arms, seeds, chances[: len(arms)])
+    with contextlib.redirect_stdout(io.StringIO()):
+        return write_tables(folder, labels, runs), settings_of(runs)
+
+
+def section(html, name):
+    """Return the words of a section."""
+    text = re.search(rf'<section id="{name}".*?</section>', html, re.DOTALL)[0]
+    return " ".join(re.sub(r"<[^>]+>", "", text).replace("&nbsp;", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arms", "seeds", "said", "unsaid"),
+    [
+        (
+            [FAIRSEQ, HUGGINGFACE],
+            [1, 2, 3],
+            ["Intervals of arms and differences", "Welch’s t-test", "of runs, exact where all", "Holm, 1979:"],
+            ["is that of one run"],
+        ),
+        (
+            [FAIRSEQ, HUGGINGFACE],
+            [1],
+            ["Each arm’s accuracy is that of one run", "tested over reviews alone", "Holm, 1979:"],
+            ["Welch", "Satterthwaite", "means over seeds", "Intervals", "permutation of runs", "seeds needed"],
+        ),
+        (
+            [FAIRSEQ],
+            [1, 2],
+            ["Accuracies are means over seeds. Intervals are at 95 %", "Satterthwaite, 1946:"],
+            ["Welch", "Holm", "Differences between arms", "permutation"],
+        ),
+    ],
+)  # fmt: skip
+def test_methods_name_what_was_done_alone(tmp_path, arms, seeds, said, unsaid):
+    files, settings = study_of(tmp_path, arms, seeds)
+    html = make_page(tmp_path, files, settings)
+    # What stands before the list of every figure's method, which is the file's.
+    text = section(html, "methods").partition("Every figure’s method")[0]
+    assert all(words in text for words in said) and not any(words in text for words in unsaid)
+    check_page(tmp_path, files, settings)
+
+
+def test_methods_name_every_size_and_each_arm_with_settings_of_its_own(tmp_path):
+    arms = [(*FAIRSEQ, "all"), (*FAIRSEQ, "few"), (*FAIRSEQ, "early")]
+    files, settings = study_of(tmp_path, arms, [1, 2])
+    rows = [row | {"n_train": "100"} if row["arm"] == "few" else row for row in read_tsv(files["runs"])]
+    write_tsv(files["runs"], rows, tuple(rows[0]))
+    settings["finetuning"]["arms"]["all"] |= {"n_train": None, "at_update": None}
+    settings["finetuning"]["arms"]["few"]["n_train"] = 100
+    settings["finetuning"]["arms"]["early"]["at_update"] = 500
+    text = section(make_page(tmp_path, files, settings), "methods")
+    assert "2 seeds each on 100 and 1 800 reviews" in text
+    assert "With settings of their own: few; early (see the settings)." in text
+
+
+def test_one_run_disagrees_with_none(tmp_path):
+    files, settings = study_of(tmp_path, [FAIRSEQ], [1])
+    files |= make_errors(tmp_path, files)
+    text = section(make_page(tmp_path, files, settings), "errors")
+    assert "the run gets" in text and "disagree" not in text.partition("Confusion of each arm")[0]
+    check_page(tmp_path, files, settings)
+
+
+def test_frameworks_are_compared_by_arms_that_differ_in_nothing_else(tmp_path):
+    arms = [(*FAIRSEQ, "fair"), (*HUGGINGFACE, "same"), (*HUGGINGFACE, "fast")]
+    files, settings = study_of(tmp_path, arms, [1, 2])
+    files |= make_rest(tmp_path, random.Random(1))
+    settings["finetuning"]["arms"]["fast"]["training"] = {"lr": 1e-3}
+    text = section(make_page(tmp_path, files, settings), "frameworks")
+    assert "fair and same" in text or "same is better than fair" in text or "fair is better than same" in text
+    assert "fast" not in text
+
+
+def test_why_recipes_show_no_difference():
+    row = {"low": "-0.01", "high": "0.02", "welch_p": "0.3"}
+    assert unshown(row) == "interval"
+    assert unshown(row | {"low": "0.001", "welch_p": "0.04"}) == "correction"
+    assert unshown(row | {"low": "0.001", "welch_p": ""}) == "undefined"
+    assert unshown(row | {"low": "", "high": ""}) == "interval"
+
+
+def test_columns_with_signs_and_spreads_sort_by_their_numbers(tmp_path):
+    # The page prints a true minus sign, which no browser reads as a number.
+    assert FORMATS["points"][1]("-0.005")["sort"] == "-0.005"
+    write_tsv(tmp_path / "x.tsv", [{"gap": -0.25, "sd": 0.1}], ("gap", "sd"))
+    table = Study({"x": [str(tmp_path / "x.tsv")]}, str(tmp_path), {}).table("x")
+    page = Page(TEMPLATES, synthetic=False)
+    shown = [("Gap", ("gap", "sd"), lambda gap, sd: f"{gap} ± {sd}", kind) for kind in ("number", "")]
+    assert [cell["sort"] for cell in page.cells(table, shown, None)[0]] == ["-0.25", None]
+
+
+def test_no_page_calls_the_accuracy_the_best_where_the_loss_chose(tmp_path):
+    files, settings = study_of(tmp_path, [FAIRSEQ, HUGGINGFACE], [1, 2, 3])
+    files |= make_rest(tmp_path, random.Random(1))
+    settings["finetuning"]["select_by"] = "loss"
+    html = make_page(tmp_path, files, settings)
+    told = section(html, "learned")
+    assert "validation accuracy at the chosen epoch is not above the largest class’s share by more than chance" in told
+    words = " ".join(re.sub(r"<[^>]+>", "", html).split())
+    assert "best validation accuracy" not in words and "within chance" not in words
+    check_page(tmp_path, files, settings)
