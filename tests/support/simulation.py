@@ -109,8 +109,8 @@ def contradictions_of_arm(row):
     if row["n_learned"] > row["n_seeds"]:
         yield f"{row['n_learned']} of {row['n_seeds']} runs learnt"
     if several:
-        if not 0 <= row["low"] <= row["mean"] <= row["high"] <= 1:
-            yield f"mean {row['mean']} is not in its interval {row['low']} to {row['high']}"
+        if not 0 <= row["low"] <= row["mean"] <= row["high"] <= 1 or row["low"] == row["high"]:
+            yield f"mean {row['mean']} is not within its interval {row['low']} to {row['high']}"
         if not row["t_low"] <= row["mean"] <= row["t_high"] or row["bootstrap_low"] > row["bootstrap_high"]:
             yield f"mean {row['mean']}, t {row['t_low']} to {row['t_high']}"
         if not row["sd_ddof1"] >= row["sd_ddof0"] >= 0:
@@ -127,8 +127,8 @@ def contradictions_of_pair(row, alpha):
         p, adjusted = row[key], row[f"{key}_holm"]
         if (p is None) != (adjusted is None) or (p is not None and not 0 <= p <= adjusted <= 1):
             yield f"{key} is {p}, {adjusted} after Holm"
-    if several and not row["low"] <= row["difference"] <= row["high"]:
-        yield f"difference {row['difference']} is not in its interval {row['low']} to {row['high']}"
+    if several and (not row["low"] <= row["difference"] <= row["high"] or row["low"] == row["high"]):
+        yield f"difference {row['difference']} is not within its interval {row['low']} to {row['high']}"
     if several and row["seeds_p"] < row["seeds_p_floor"] - 1e-12:
         yield f"seeds_p {row['seeds_p']} lies below its floor {row['seeds_p_floor']}"
     for key in ("probability_better_seeds", "probability_better_bootstrap", "seeds_p_floor"):
