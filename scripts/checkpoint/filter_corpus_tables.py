@@ -6,6 +6,7 @@ from checkpoint.lib.opinions import read_column, runs_of, take, words_of
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_lines, write_lines, write_tsv
+from data.lib.reviews import BETWEEN
 
 COLUMNS = "address licence n_tables n_texts n_short n_repeated n_overlapping n_kept n_words repeats".split()
 
@@ -15,7 +16,7 @@ def main(files, held_out, folder, table, tables):
 
     Args:
         files: paths of all tables' files, in the order of `tables`.
-        held_out: paths of the reviews, one a line, that no corpus may hold: valid and test.
+        held_out: paths of the reviews, or pairs of texts, one a line, that no corpus may hold: valid and test.
         folder: folder to write: `1.txt`, `2.txt`, ..., one for each entry of `tables`.
         table: TSV to write.
         tables: entries of `checkpoint.corpus.tables`, their addresses expanded: urls, column, repeat, licence.
@@ -23,7 +24,7 @@ def main(files, held_out, folder, table, tables):
     Raises:
         StudyError: a table that cannot be read, or of which no text is left.
     """
-    forbidden = {run for path in held_out for review in read_lines(path) for run in runs_of(words_of(review))}
+    forbidden = held_out_runs(line for path in held_out for line in read_lines(path))
     known, rows, remaining = set(), [], iter(files)
     with atomic_path(folder) as temporary:
         os.mkdir(temporary)
@@ -38,6 +39,12 @@ def main(files, held_out, folder, table, tables):
             facts = {"n_tables": len(paths), "n_kept": len(kept), "n_words": words, "repeats": entry["repeat"]}
             rows.append({"address": common_address(entry["urls"]), "licence": entry["licence"], **counts, **facts})
     write_tsv(table, rows, COLUMNS)
+
+
+def held_out_runs(lines):
+    """Return the runs of words that no text may share: of a pair those of each text, too, since either may be short."""
+    texts = {text for line in lines for text in (line, *line.split(BETWEEN))}
+    return {run for text in texts for run in runs_of(words_of(text))}
 
 
 def common_address(urls):

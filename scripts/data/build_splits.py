@@ -273,13 +273,15 @@ def some(split, rows, n, seed, n_classes):
     return [rows[i] for i in sorted(drawn)]
 
 
-def without_held_out(unlabelled, splits):
-    """Return the unlabelled reviews that are not, word for word, a valid or test review.
+def without_held_out(lines, splits):
+    """Return the texts to pretrain on, without what is, word for word, a valid or test text.
 
-    They are text to pretrain on, which must not hold what is measured later.
+    They must not hold what is measured later. The two texts of a pair are looked at one by one, since pairs often share
+    one; what is left of a pair is one text, as a vocabulary and a checkpoint take it.
     """
-    held_out = {review for split in ("valid", "test") for review, _ in splits[split]}
-    return [review for review in unlabelled if review not in held_out]
+    held_out = {text for split in ("valid", "test") for line, _ in splits[split] for text in line.split(BETWEEN)}
+    left = (" ".join(text for text in line.split(BETWEEN) if text not in held_out) for line in lines)
+    return [text for text in left if text]
 
 
 def overlaps(splits):
@@ -366,7 +368,7 @@ def main(
         addresses: where they came from, for the manifest.
         reviews, labels: files to write, of train, valid and test.
         unlabelled: file to write; may be empty.
-        pretraining: file to write: the training reviews that no valid or test review repeats word for word.
+        pretraining: file to write: what `without_held_out` leaves of the training reviews, a text a line.
         manifest: JSON to write: counts, class balance, hashes, source.
         n_train, n_valid, n_test, split_seed: see `split_reviews`.
         embedded: `data.embedded`, the settings of the generator; None for another source.
@@ -380,9 +382,7 @@ def main(
     split = split_table if source == "table" else split_reviews
     splits = split(content, n_train, n_valid, n_test, split_seed, classes)
     training = [review for review, _ in splits["train"]]
-    # A vocabulary and a checkpoint are made of single texts.
-    single = [review.replace(BETWEEN, " ") for review in without_held_out(training, splits)]
-    texts = {"unlabelled": without_held_out(more, splits), "pretraining": single}
+    texts = {"unlabelled": without_held_out(more, splits), "pretraining": without_held_out(training, splits)}
     record = {
         "source": source,
         "synthetic": source == "embedded",

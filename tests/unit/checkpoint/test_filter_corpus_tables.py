@@ -66,6 +66,15 @@ def test_a_review_of_fewer_than_ten_words_is_kept_out_by_itself_only(tmp_path):
     assert texts == ["Un très bon livre pour l'été."] and counts["n_overlapping"] == "1"
 
 
+def test_neither_text_of_a_held_out_pair_enters(tmp_path):
+    first, second = "Un très bon livre", "Il plaira à tous, même aux autres"
+    # Four and seven words are no run of ten, and both texts in a row are one.
+    rows = ["avis", "un très bon livre !", second.upper(), f"Bref : {first} ; {second}", "Un livre qui plaira"]
+    tables = [([table(tmp_path / "a.tsv", rows)], "avis", 1)]
+    (texts,), (counts,) = filtered(tmp_path, tables, [f"{first}\t{second}"])
+    assert texts == ["Un livre qui plaira"] and counts["n_overlapping"] == "3"
+
+
 def test_tables_without_a_header_json_lines_and_tags(tmp_path):
     plain = table(tmp_path / "a.tsv", ["0\tUn texte sur un livre", "1\tUn autre texte, deux fois"])
     lines = table(

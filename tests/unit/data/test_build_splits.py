@@ -138,6 +138,13 @@ def test_held_out_text_never_reaches_pretraining():
     assert overlaps(splits) == {"train_valid": 0, "train_test": 1, "valid_test": 0}
 
 
+def test_neither_text_of_a_held_out_pair_reaches_pretraining():
+    splits = {"valid": [("a\tb", 1)], "test": [("c\td", 0)]}
+    pairs = ["x\ty", "a\ty", "x\tc", "d\tb", "b c\tab"]
+    # Each text alone counts, as a whole, and on either side; of the fourth pair nothing is left.
+    assert without_held_out(pairs, splits) == ["x y", "y", "x", "b c ab"]
+
+
 # --- the course's zip
 
 
