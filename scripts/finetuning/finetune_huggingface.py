@@ -12,7 +12,7 @@ from common.errors import StudyError
 from common.files import read_json
 from finetuning.lib import classifier, encoders, low_rank, parts, scoring, study_trainer
 from finetuning.lib.classifier import HEAD, build_model
-from finetuning.lib.encoders import ATTENTION, HEADS, STATES, build_encoder, head_prefixes, prove_encoder
+from finetuning.lib.encoders import ATTENTION, STATES, build_encoder, head_dropouts, head_prefixes, prove_encoder
 from finetuning.lib.low_rank import add_lora
 from finetuning.lib.parts import freeze_lower
 from finetuning.lib.runs import Run, general_protocol, live_protocol, restricted
@@ -113,7 +113,7 @@ def encoder_protocol(trainer, fresh, longest):
         "batching": plan.rule,
         "dropout": sorted({getattr(config, name) for name in STATES if hasattr(config, name)}),
         "attention_dropout": max([getattr(config, name) for name in ATTENTION if hasattr(config, name)], default=0.0),
-        "classifier_dropout": max([getattr(config, name) for name in HEADS if hasattr(config, name)], default=0.0),
+        "classifier_dropout": max((module.p for module in head_dropouts(model)), default=0.0),
         "precision": trainer.tuning.precision,
         **restricted(trainer.tuning.settings),
     }

@@ -21,8 +21,8 @@ def judge(proof, known, place):
 
     Returns:
         dict: n_tensors, n_equal (to a tensor of the checkpoint, under any name), n_constant (all values equal, as in
-        zero biases and unit LayerNorms: alike in every model, so they prove nothing and are not counted as equal),
-        n_new (the rest).
+        zero biases and unit LayerNorms, or computed, as sine positions are: alike in every draw, so they prove nothing
+        and are not counted as equal), n_new (the rest).
 
     Raises:
         StudyError: a pretrained run with a tensor that is not the checkpoint's, or a random one with a tensor that is.

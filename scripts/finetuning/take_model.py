@@ -35,26 +35,35 @@ def todays_name(name):
     return name
 
 
-def load_whole(folder, place, tokenizer, tensors):
-    """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads a text.
+def read(model, tokenizer, length=None):
+    """Let a model read a short text; given a length, the text's tokens over and over, so many of them."""
+    import torch
+
+    inputs = tokenizer("a b", return_tensors="pt")
+    inputs = {name: inputs[name] for name in tokenizer_inputs(tokenizer, model)}
+    if length:
+        inputs = {name: values.repeat(1, length)[:, :length] for name, values in inputs.items()}
+    with torch.inference_mode():
+        model.eval()(**inputs)
+
+
+def load_whole(folder, place, tokenizer, tensors, longest):
+    """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads texts.
 
     Args:
         folder: with config.json and model.safetensors.
         place: how messages call the model.
         tokenizer: the model's.
         tensors: {name: tensor} of the file.
+        longest: most tokens of an input.
 
     Raises:
-        StudyError: it cannot be loaded, a tensor is missing or has another size, it fails on a text, or the proof that
-            every run gives of its start would fail.
+        StudyError: it cannot be loaded, a tensor is missing or has another size, it fails on a text or on the longest
+            input, or the proof that every run gives of its start would fail.
     """
-    import torch
-
     try:
         model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
-        inputs = tokenizer("a b", return_tensors="pt")
-        with torch.inference_mode():
-            model.eval()(**{name: inputs[name] for name in tokenizer_inputs(tokenizer, model)})
+        read(model, tokenizer)
     except StudyError as error:
         reason = str(error).removeprefix(folder).lstrip(": ")
         raise StudyError(f"{place} {reason}; get the model's files again") from error
@@ -64,6 +73,13 @@ def load_whole(folder, place, tokenizer, tensors):
         raise StudyError(
             f"{place}: the model cannot be used ({type(error).__name__}: {reason}); its config.json, weights and "
             "tokenizer must be of one model"
+        ) from error
+    try:
+        read(model, tokenizer, longest)
+    except Exception as error:
+        raise StudyError(
+            f"{place}: config.json and the tokenizer promise inputs of {longest} tokens, and the model fails on one "
+            f"({type(error).__name__}); write a smaller model_max_length into its tokenizer_config.json"
         ) from error
     try:
         prove_encoder(model, fresh, tensors, "pretrained")
@@ -121,12 +137,12 @@ def take(source, place, name, folder):
             shutil.copyfile(path, os.path.join(temporary, os.path.basename(path)))
         save_file(tensors, os.path.join(temporary, "model.safetensors"), metadata={"format": "pt"})
         grant(os.path.join(temporary, "model.safetensors"))
-        model = load_whole(temporary, place, tokenizer, tensors)
+        model = load_whole(temporary, place, tokenizer, tensors, longest)
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},
             "heads_verified": True,
             "max_positions": longest,
-            "n_ids": model.get_input_embeddings().num_embeddings,
+            "n_ids": len(model.get_input_embeddings().weight),
             "tensors": {key: tensor_sha256(tensor) for key, tensor in sorted(tensors.items())},
         }
         write_json(os.path.join(temporary, "conversion.json"), record)

@@ -213,7 +213,7 @@ COLUMNS = {
     "n_tensors": ("integer", "tensors", "tensors of the encoder that were compared with the checkpoint"),
     "n_equal": ("integer", "tensors", "those equal to the checkpoint's"),
     "n_new": ("integer", "tensors", "those that the checkpoint lacks"),
-    "n_constant": ("integer", "tensors", "those of one value, alike in every new model"),
+    "n_constant": ("integer", "tensors", "those of one value or computed, alike in every new model"),
     "weights": ("text", "", "whose weights were compared"),
     "converted": ("text", "", "into which framework"),
     "quantity": ("text", "", "what was compared"),

@@ -20,7 +20,7 @@ def is_constant(tensor):
     return tensor.numel() == 0 or bool((tensor == tensor.flatten()[0]).all())
 
 
-def prove_weights(memory, reference, init, head):
+def prove_weights(memory, reference, init, head, draw_again=None):
     """Compare the tensors in memory, before the first update, with the checkpoint's.
 
     Args:
@@ -28,11 +28,14 @@ def prove_weights(memory, reference, init, head):
         reference: {name: tensor} of the checkpoint, under the same names.
         init: "pretrained": every tensor but the head's must be the checkpoint's; "random": none may be.
         head: prefix of the classification head's names: always new, never compared.
+        draw_again: function that returns {name: tensor} of the model drawn with another random state; None: every
+            tensor that is not one value is drawn.
 
     Returns:
-        dict: {init, n_equal, n_different, n_absent, head: [names], constant: [names], unused: [names of the
-        checkpoint that the model has no place for], tensors: {name: {sha256, checkpoint_sha256, status}}};
-        status is equal, different or absent (from the checkpoint).
+        dict: {init, n_equal, n_different, n_absent, head: [names], constant: [names of tensors that prove nothing: one
+        value, or the same in every draw, as sine positions are], unused: [names of the checkpoint that the model has
+        no place for], tensors: {name: {sha256, checkpoint_sha256, status}}}; status is equal, different or absent
+        (from the checkpoint).
 
     Raises:
         StudyError: naming the first tensor that breaks the claim.
@@ -61,6 +64,11 @@ def prove_weights(memory, reference, init, head):
         # A random model must be new under every name: a tensor may have been copied to another one.
         known = set(reference_hashes.values())
         loaded = [n for n, t in tensors.items() if t["sha256"] in known and n not in constant]
+        if loaded and draw_again:
+            again = draw_again()
+            computed = [name for name in loaded if tensor_sha256(again[name]) == tensors[name]["sha256"]]
+            constant += computed
+            loaded = [name for name in loaded if name not in computed]
         if loaded:
             raise StudyError(f"the random arm holds the checkpoint's tensor {loaded[0]}: it is not random")
     return {

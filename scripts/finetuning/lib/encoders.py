@@ -1,5 +1,6 @@
 """Any Hugging Face encoder for sequence classification: what it is, its tokenizer, a classifier that starts from it."""
 
+import copy
 import os
 
 import torch
@@ -17,10 +18,26 @@ from training.weights import prove_weights
 # Names that configurations have for one thing, by what `finetuning.training.dropout` means.
 STATES = ("hidden_dropout_prob", "dropout", "embedding_dropout", "mlp_dropout", "hidden_dropout")
 ATTENTION = ("attention_probs_dropout_prob", "attention_dropout")
-HEADS = ("classifier_dropout", "seq_classif_dropout", "cls_dropout")
+HEADS = ("classifier_dropout", "classifier_dropout_prob", "seq_classif_dropout", "cls_dropout")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length")
 # Configurations whose table of positions has rows before the first (after the padding's number).
-OFFSET = ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "xmod", "mpnet", "longformer", "data2vec-text")
+OFFSET = (
+    "roberta",
+    "roberta-prelayernorm",
+    "camembert",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+    "xmod",
+    "mpnet",
+    "longformer",
+    "data2vec-text",
+    "esm",
+    "ibert",
+    "layoutlmv3",
+    "lilt",
+    "luke",
+    "markuplm",
+)
 GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
 # A tokenizer that knows no limit says 1e30.
 NO_LIMIT = 10**9
@@ -160,6 +177,7 @@ def build_encoder(folder, init, seed, settings, classes=None):
     torch.manual_seed(seed)
     if init == "random":
         model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).float()
+        set_head_dropout(model, settings["classifier_dropout"])
         return model, sorted(name for name, _ in model.named_parameters() if not name.startswith(encoder_prefix(model)))
     model, info = AutoModelForSequenceClassification.from_pretrained(
         folder,
@@ -177,7 +195,23 @@ def build_encoder(folder, init, seed, settings, classes=None):
         raise StudyError(
             f"{folder} has no tensor {wrong[0]} that fits config.json: {len(wrong)} of the encoder would stay random"
         )
+    set_head_dropout(model, settings["classifier_dropout"])
     return model, sorted(fresh)
+
+
+def head_dropouts(model):
+    """Return the dropout modules of a classifier's head; a pooler's own (DeBERTa's) stays as the model has it."""
+    return [
+        module
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Dropout) and not name.startswith((encoder_prefix(model), "pooler."))
+    ]
+
+
+def set_head_dropout(model, share):
+    """Give the head the arm's dropout: many configurations have no name for it, and the head takes the encoder's."""
+    for module in head_dropouts(model):
+        module.p = share
 
 
 def head_prefixes(model):
@@ -209,7 +243,18 @@ def prove_encoder(model, fresh, reference, init):
     memory, prefix = dict(model.named_parameters()), encoder_prefix(model)
     named = {name if name in memory else f"{prefix}{name}": tensor for name, tensor in reference.items()}
     # A classifier's file has a head of its own, which the arm draws anew only where it does not fit.
-    return prove_weights(memory, named, init, head=tuple(fresh) or ("no head",))
+    return prove_weights(memory, named, init, tuple(fresh) or ("no head",), lambda: drawn_again(model))
+
+
+def drawn_again(model):
+    """Return {name: tensor} of a classifier drawn once more, from its configuration alone.
+
+    The generator has moved on since the model's own draw, so only what is computed is the same. The run's later draws
+    stay as they were.
+    """
+    with torch.random.fork_rng(devices=[]):
+        again = AutoModelForSequenceClassification.from_config(copy.deepcopy(model.config), trust_remote_code=False)
+    return dict(again.float().named_parameters())
 
 
 def load_classifier(folder):

@@ -28,7 +28,7 @@ from support.encoders import FAMILIES, TEXTS, write_encoder
 from support.killed_runs import run_forked
 from support.studies import FINETUNING
 
-SETTINGS = FINETUNING | {"epochs": 1, "batch_size": 4, "lr": 5e-3}
+SETTINGS = FINETUNING | {"epochs": 1, "batch_size": 4, "lr": 5e-3, "classifier_dropout": 0.25}
 OUTPUTS = ("checkpoints", "history", "run", "weights", "tensorboard")
 POSITIONS = 24
 
@@ -161,6 +161,7 @@ def test_it_is_evaluated_and_recorded(made):
     assert len(rows) == 8 and all(0 < float(row["probability"]) < 1 for row in rows)
     record = read_json(folder / "whole" / "run")
     assert (record["model"], record["protocol"]["dropout"]) == (family, [SETTINGS["dropout"]])
+    assert record["protocol"]["classifier_dropout"] == SETTINGS["classifier_dropout"]
     assert record["protocol"]["truncation"].startswith(f"first {POSITIONS} tokens")
     # One review at a time needs no padding: it hides nothing.
     model, (sequences, _) = (

@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    AutoConfig,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     BartConfig,
@@ -24,7 +25,9 @@ from transformers import (
 from common.errors import StudyError
 from common.files import read_json, write_json, write_lines
 from finetuning import finetune_huggingface, take_model, tokenize_texts
-from finetuning.lib.encoders import build_encoder, prove_encoder
+from finetuning.lib import encoders
+from finetuning.lib.encoders import build_encoder, head_dropouts, prove_encoder
+from finetuning.prove_weights import judge
 from support.encoders import TEXTS, write_encoder
 from support.studies import FINETUNING
 
@@ -232,6 +235,43 @@ def test_positions_that_are_counted_after_a_padding_that_is_not_there(made, tmp_
     refuse(folder, "config.json has no pad_token_id", "write the padding's id there")
 
 
+def write_classifier(folder, kind, **fields):
+    """Put a tiny classifier of a kind of model into a folder that has a tokenizer."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    torch.manual_seed(5)
+    config = AutoConfig.for_model(kind, **{"vocab_size": 320, "max_position_embeddings": 26} | sizes | fields)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    change(folder / "tokenizer_config.json", model_max_length=int(1e30))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("roberta-prelayernorm", {}),
+        ("esm", {"position_embedding_type": "absolute", "mask_token_id": 4}),
+        ("ibert", {}),
+        ("layoutlmv3", {"visual_embed": False, "coordinate_size": 2, "shape_size": 4}),
+        ("lilt", {"channel_shrink_ratio": 2, "hidden_size": 24}),
+        ("luke", {"entity_emb_size": 8, "entity_vocab_size": 4}),
+        ("markuplm", {}),
+    ],
+)
+def test_positions_that_are_counted_after_the_padding(made, tmp_path, kind, fields):
+    """26 rows of positions, the first two of them for the padding and before it."""
+    folder = shutil.copytree(made / "roberta", tmp_path / kind)
+    write_classifier(folder, kind, pad_token_id=1, **fields)
+    assert read_json(take(folder) / "conversion.json")["max_positions"] == 24
+
+
+def test_a_model_that_fails_on_its_longest_input_is_told_before_any_training(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(encoders, "OFFSET", ())
+    folder = shutil.copytree(made / "roberta", tmp_path / "roberta")
+    change(folder / "tokenizer_config.json", model_max_length=int(1e30))
+    refuse(folder, "promise inputs of 26 tokens", "fails on one (", "write a smaller model_max_length")
+    change(folder / "tokenizer_config.json", model_max_length=24)
+    start(take(folder))
+
+
 def test_a_tokenizer_of_another_model(bert, tmp_path):
     """It reads "a b" well; a text of the study has a piece that the model has no vector for."""
     config, tensors = read_json(bert / "config.json"), load_file(bert / "model.safetensors")
@@ -362,6 +402,61 @@ def test_weights_whose_loading_no_run_could_prove(bert, monkeypatch):
     save_file({names[name]: tensor for name, tensor in whole.items()}, bert / "model.safetensors", {"format": "pt"})
     monkeypatch.setattr(take_model, "FIRST_NAMES", {})
     refuse(bert, "has no tensor bert.", "under other names than the file's", "choose another model")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("albert", {"embedding_size": 8}),
+        ("deberta-v2", {}),
+        ("esm", {"position_embedding_type": "absolute", "mask_token_id": 4}),
+        ("longformer", {"attention_window": 4}),
+        ("mpnet", {}),
+        ("rembert", {"input_embedding_size": 8, "output_embedding_size": 8}),
+        ("roformer", {}),
+    ],
+)
+@pytest.mark.parametrize("init", ["pretrained", "random"])
+def test_the_heads_dropout_is_the_arms_whatever_its_name(made, tmp_path, kind, fields, init):
+    folder = shutil.copytree(made / "roberta", tmp_path / kind)
+    write_classifier(folder, kind, pad_token_id=1, **fields)
+    settings = FINETUNING | {"dropout": 0.25, "classifier_dropout": 0.375}
+    model, _ = build_encoder(str(folder), init, 1, settings)
+    outside = [
+        module.p
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Dropout) and not name.startswith((f"{model.base_model_prefix}.", "pooler."))
+    ]
+    assert outside == [module.p for module in head_dropouts(model)] == [0.375]
+    inside = {module.p for module in model.base_model.modules() if isinstance(module, torch.nn.Dropout)}
+    assert 0.375 not in inside and 0.25 in inside
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("roformer", {}),
+        ("distilbert", {"dim": 16, "hidden_dim": 16, "n_layers": 1, "n_heads": 2, "sinusoidal_pos_embds": True}),
+    ],
+)
+def test_fixed_positions_prove_nothing_of_a_random_arm(made, tmp_path, kind, fields):
+    """Sines are computed, so every model has them; what was drawn is still held to be new."""
+    folder = shutil.copytree(made / "roberta", tmp_path / kind)
+    write_classifier(folder, kind, pad_token_id=1, **fields)
+    taken = take(folder)
+    reference = load_file(taken / "model.safetensors")
+    model, fresh = build_encoder(str(taken), "random", 1, FINETUNING)
+    state = torch.get_rng_state()
+    proof = prove_encoder(model, fresh, reference, "random")
+    assert torch.equal(torch.get_rng_state(), state)
+    positions = [name for name in proof["tensors"] if "position" in name]
+    assert len(positions) == 1 and positions[0] in proof["constant"]
+    known = set(read_json(taken / "conversion.json")["tensors"].values())
+    assert judge(proof, known, "weights.json")["n_equal"] == 0
+    words = next(name for name in proof["tensors"] if "word_embeddings" in name)
+    model.get_parameter(words).data.copy_(reference[words])
+    with pytest.raises(StudyError, match=f"holds the checkpoint's tensor {words}: it is not random"):
+        prove_encoder(model, fresh, reference, "random")
 
 
 def test_a_tokenizer_without_padding(bert):
