@@ -7,13 +7,13 @@ import torch
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import atomic_path, sha256, write_tsv
+from common.files import atomic_path, sha256, visible, write_tsv
 from training import dropout, fairseq_state
 from training.curves import Curves
 from training.fairseq_commands import import_fairseq
 from training.fairseq_train import architecture_flags, train
-from training.precision import resolve_precision
-from training.process import set_threads, versions
+from training.precision import choose_device, resolve_precision
+from training.process import flush_denormals, set_threads, versions
 from training.state import STATE, code_hash, load_state, save_state, state_folder
 
 COLUMNS = ("update", "epoch", "split", "loss", "n_tokens", "lr")
@@ -152,9 +152,14 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "architecture": architecture,
         "pretraining": pretraining,
         "precision": precision,
-        "data": {name: sha256(os.path.join(data, name)) for name in sorted(os.listdir(data))},
+        # Sums are made in another order by another number of threads, or by a GPU.
+        "threads": threads,
+        "device": choose_device(),
+        "data": {name: sha256(os.path.join(data, name)) for name in visible(data)},
         "versions": versions(),
-        "code": code_hash(dropout, fairseq_state, optimizer, tasks, phases, training_arguments),
+        "code": code_hash(
+            dropout, fairseq_state, optimizer, tasks, phases, training_arguments, set_threads, flush_denormals
+        ),
     }
     if vectors:
         key["vectors"] = sha256(vectors)

@@ -124,10 +124,15 @@ def reading(path):
         ) from error
 
 
+def visible(folder):
+    """Return the sorted names of what a folder holds, without hidden files: Snakemake keeps a folder's time in one."""
+    return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+
+
 def numbered(folder):
-    """Return a folder's files `1.txt`, `2.txt`, ..., in this order, without the hidden one that Snakemake adds."""
-    names = [name for name in os.listdir(folder) if not name.startswith(".")]
-    return [os.path.join(folder, name) for name in sorted(names, key=lambda name: int(name.partition(".")[0]))]
+    """Return the paths of a folder's files `1.txt`, `2.txt`, ..., in the order of their numbers."""
+    names = sorted(visible(folder), key=lambda name: int(name.partition(".")[0]))
+    return [os.path.join(folder, name) for name in names]
 
 
 def read_lines(path):

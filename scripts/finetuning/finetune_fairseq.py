@@ -235,7 +235,7 @@ def main(
 
     tuning = Run(facts, seed, settings, threads, architecture=architecture)
     reference = first_weights(tuning, checkpoint)
-    files = {os.path.join(place, name) for place, _, names in os.walk(data) for name in names}
+    files = {os.path.join(place, name) for place, _, names in os.walk(data) for name in names if name[0] != "."}
     files = {os.path.relpath(path, data): path for path in files} | ({"checkpoint": checkpoint} if reference else {})
     code = (
         batching,

@@ -7,10 +7,10 @@ import shutil
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import atomic_path, grant, numbered, read_json, read_lines, write_tsv
+from common.files import atomic_path, grant, numbered, read_json, read_lines, visible, write_tsv
 from qa.lib.causal_lm import load_tokenizer
 from qa.lib.lora import refuse_other_kinds
-from qa.lib.pairs import check_base, prompt
+from qa.lib.pairs import BASE_FILES, check_base, prompt
 from training.divergence import refuse_divergence
 
 SPECIAL_TOKENS = ("<unk>", "<s>", "</s>", "<pad>")
@@ -285,8 +285,7 @@ def main(source, files, base, pretraining, embedded, template, tables=None):
             if not files or not os.path.isdir(files[0]):
                 raise StudyError(f"qa.base.folder: {files[0] if files else None} is no folder")
             check_base(files[0])
-            names = sorted(os.listdir(files[0]))
-            kept = [n for n in names if n.endswith((".json", ".safetensors", ".txt", ".model"))]
+            kept = [name for name in visible(files[0]) if name.endswith(BASE_FILES)]
             gather([os.path.join(files[0], name) for name in kept], temporary)
         else:
             raise StudyError(f"qa.base.source: {source!r} is not one of embedded, hub, folder")

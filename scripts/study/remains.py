@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from common.files import read_tsv
+from common.files import read_tsv, visible
 from common.lock import is_held
 
 
@@ -14,7 +14,7 @@ def is_whole(checkpoints, epochs):
         checkpoints: the folder.
         epochs: number of epochs.
     """
-    names = os.listdir(checkpoints)
+    names = visible(checkpoints)
     sizes = {len(os.listdir(os.path.join(checkpoints, name))) for name in names if name.startswith("epoch")}
     return len(names) >= epochs and len(sizes) <= 1
 

@@ -10,7 +10,7 @@ import torch
 from common.machine import package_versions
 
 # What can change a number, of what is installed.
-PACKAGES = ("torch", "numpy", "transformers", "accelerate", "fairseq-fixed", "sentencepiece", "safetensors")
+PACKAGES = ("torch", "numpy", "transformers", "accelerate", "peft", "fairseq-fixed", "sentencepiece", "safetensors")
 
 
 def set_threads(threads):

@@ -12,7 +12,7 @@ from finetuning.lib.selection import RULE
 from training.batching import STEP, count_updates
 from training.curves import Curves
 from training.precision import choose_device, resolve_precision
-from training.process import set_threads, versions
+from training.process import flush_denormals, set_threads, versions
 from training.schedule import warmup_updates
 from training.state import code_hash, load_state, save_state, state_folder
 
@@ -77,7 +77,7 @@ class Run:
             "device": self.device,
             "files": {name: sha256(path) for name, path in files.items()},
             "versions": versions(),
-            "code": code_hash(*code),
+            "code": code_hash(set_threads, flush_denormals, *code),
         }
         self.states, self.folder = states, state_folder(states, key)
         state = load_state(self.folder)

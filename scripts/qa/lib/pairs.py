@@ -12,6 +12,8 @@ IGNORED = -100
 LOSS_ON = ("answer", "all")
 # What a tokenizer can be read from: the last two are SentencePiece's, and GPT-2's with its merges.txt.
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+# How the names of a base model's files end: configuration, weights, and a tokenizer of either kind.
+BASE_FILES = (".json", ".safetensors", ".txt", ".model")
 
 
 def prompt(template, question, answer=None):

@@ -13,7 +13,7 @@ import qa.lib.lora
 import qa.lib.pairs
 import training.batching
 from common.errors import StudyError
-from common.files import atomic_path, grant, read_json, read_lines, sha256
+from common.files import atomic_path, grant, read_json, read_lines, sha256, visible
 from common.machine import package_versions
 from qa.lib.causal_lm import (
     PRECISIONS,
@@ -28,7 +28,7 @@ from qa.lib.causal_lm import (
     token_nats,
 )
 from qa.lib.lora import check_lora, describe, empty_model, lora_arguments, resolve_targets
-from qa.lib.pairs import IGNORED, check_base
+from qa.lib.pairs import BASE_FILES, IGNORED, check_base
 from training.batching import epoch_batches
 from training.divergence import refuse_divergence
 from training.precision import choose_device
@@ -132,17 +132,18 @@ def state_key(settings, files):
         files: paths whose content counts.
     """
     modules = (qa.lib.causal_lm, qa.lib.lora, qa.lib.pairs, training.batching)
+    functions = (flush_denormals, cosine_rate, microbatches, make_optimizer, take_up, update, tune, adapted_model)
     return {
         "settings": settings,
         "files": [sha256(path) for path in files],
         "versions": versions(),
-        "code": code_hash(*modules, cosine_rate, microbatches, make_optimizer, take_up, update, tune, adapted_model),
+        "code": code_hash(*modules, *functions),
     }
 
 
 def versions():
     """Return the versions of what the numbers come from."""
-    return package_versions(("torch", "transformers", "peft"))
+    return package_versions(("torch", "numpy", "transformers", "tokenizers", "peft", "bitsandbytes"))
 
 
 def run_state(model, optimizer):
@@ -283,8 +284,7 @@ def training_bytes(model, optimizer):
 
 def model_files(folder):
     """Return the paths of a base model's files that its numbers follow from."""
-    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-    return [path for path in paths if path.endswith((".json", ".safetensors"))]
+    return [os.path.join(folder, name) for name in visible(folder) if name.endswith(BASE_FILES)]
 
 
 def adapted_model(base, seed, lora, protocol, precision, device):

@@ -9,6 +9,7 @@ import numpy
 import pytest
 import torch
 
+from checkpoint import pretrain as pretraining
 from checkpoint import train_sentencepiece
 from common.errors import StudyError
 from common.files import read_lines, read_tsv, sha256
@@ -94,6 +95,36 @@ def made(tmp_path_factory):
 
 def table(path, name):
     return load_fairseq_checkpoint(str(path))["model"][f"encoder.sentence_encoder.{name}.weight"]
+
+
+class Keyed(Exception):
+    """A pretraining that has come to its key."""
+
+
+def key_of(monkeypatch, folder, device, threads):
+    """The key under which a pretraining would keep its states."""
+
+    def stop(root, key):
+        raise Keyed(key)
+
+    monkeypatch.setattr(pretraining, "state_folder", stop)
+    monkeypatch.setattr(pretraining, "choose_device", lambda: device)
+    monkeypatch.setattr(pretraining, "set_threads", lambda threads: None)
+    monkeypatch.setattr(pretraining, "code_hash", lambda *objects: [each.__name__ for each in objects])
+    outputs = [str(folder / name) for name in ("model.pt", "history.tsv", "tensorboard")]
+    with pytest.raises(Keyed) as caught:
+        pretraining.main(str(folder), *outputs, ARCHITECTURE, PRETRAINING, str(folder / "states"), threads)
+    return caught.value.args[0]
+
+
+def test_a_state_is_resumed_with_the_same_threads_on_the_same_device_only(monkeypatch, tmp_path):
+    for name in ("train.bin", ".snakemake_timestamp"):
+        (tmp_path / name).touch()
+    keys = [key_of(monkeypatch, tmp_path, *of) for of in (("cpu", 1), ("cpu", 2), ("cuda", 1), ("cpu", 1))]
+    assert keys[0] == keys[3] and keys[0] not in keys[1:3] and keys[1] != keys[2]
+    assert list(keys[0]["data"]) == ["train.bin"]
+    # What these numbers follow from, too, besides the other code.
+    assert "flush_denormals" in keys[0]["code"]
 
 
 def test_the_embedding_table_has_the_configured_rows(made):

@@ -11,6 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
+from finetuning.lib import runs as runs_of
 from finetuning.lib.protocol import framework_settings, run_seeds
 from finetuning.lib.token_ids import write_token_ids
 from support.arms import facts
@@ -24,6 +25,7 @@ from training.state import code_hash, load_state, save_state, state_folder
 # 40 reviews in batches of 4: 10 updates an epoch, 30 in all; states after 4, 8, ..., 28, of which 20 ends an epoch.
 SETTINGS = FINETUNING | {"batch_size": 4, "epochs": 3, "classifier_dropout": 0.1}
 SAVE_EVERY = 4
+SEEDS = {"init_seed": None, "data_seed": None}
 OUTPUTS = ("checkpoints", "history", "run", "weights", "tensorboard")
 # One run, killed at every start but the last: (where, the update that the next start goes on after).
 KILLS = [
@@ -158,6 +160,17 @@ def test_settings_hold_the_seeds_and_not_what_no_result_depends_on():
     settings = framework_settings(finetuning, "fairseq")
     assert "save_every" not in settings and "save_every" in finetuning["training"]
     assert run_seeds(settings, 2) == {"init_seed": 2, "data_seed": 7}
+
+
+def test_a_state_follows_from_the_process_too(tmp_path, monkeypatch):
+    """How small numbers count, and the versions of all that trains: LoRA's package among them."""
+    monkeypatch.setattr(runs_of, "set_threads", lambda threads: None)
+    monkeypatch.setattr(runs_of, "code_hash", lambda *objects: [each.__name__ for each in objects])
+    settings = framework_settings({"protocol": "matched", "training": SETTINGS} | SEEDS, "huggingface")
+    tuning = runs_of.Run({"init": "random"}, 3, settings, 1)
+    tuning.resume(str(tmp_path), {"train": 8, "valid": 4}, {}, [])
+    key = read_json(tmp_path / os.path.basename(tuning.folder) / "key.json")
+    assert "flush_denormals" in key["code"] and "peft" in key["versions"]
 
 
 # ---------------------------------------------------------------- the state's own file

@@ -377,6 +377,17 @@ def test_a_state_of_other_settings_is_not_taken(base, pairs):
     assert key != tuning.state_key(settings, [pairs[1], pairs[0]])
 
 
+def test_a_state_follows_from_its_tokenizer_its_packages_and_how_small_numbers_count(tmp_path, pairs, monkeypatch):
+    names = ["config.json", "merges.txt", "model.safetensors", "tokenizer.model"]
+    for name in [*names, "README.md", ".snakemake_timestamp"]:
+        (tmp_path / name).touch()
+    assert tuning.model_files(str(tmp_path)) == [str(tmp_path / name) for name in names]
+    monkeypatch.setattr(tuning, "code_hash", lambda *objects: [each.__name__ for each in objects])
+    key = tuning.state_key({}, pairs[:2])
+    assert {"torch", "numpy", "transformers", "tokenizers", "peft"} <= key["versions"].keys()
+    assert "flush_denormals" in key["code"]
+
+
 @pytest.mark.parametrize(
     "changes, message",
     [
