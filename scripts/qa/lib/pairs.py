@@ -77,6 +77,30 @@ def clean_pairs(pairs, name, question="question", answer="answer", places=None):
     return cleaned
 
 
+def first_summing(sizes, total):
+    """Return the numbers (from 0) of the first groups whose sizes add up to a total; empty: none do.
+
+    Each group is taken that fits, unless those after it could not make up the rest.
+
+    Args:
+        sizes: of the groups, in their order.
+        total: at least 1.
+    """
+    # Bit k of reached[i] tells whether the groups from i on can add up to k.
+    reached = [1]
+    for size in reversed(sizes):
+        grown = (reached[-1] | reached[-1] << size) & ((2 << total) - 1)
+        # One number for all from which every sum is reached: there may be a million pairs.
+        reached.append(reached[-1] if grown == reached[-1] else grown)
+    reached.reverse()
+    chosen = []
+    for number, size in enumerate(sizes):
+        if size <= total and reached[number + 1] >> (total - size) & 1:
+            chosen.append(number)
+            total -= size
+    return [] if total else chosen
+
+
 def split_pairs(pairs, n_heldout, seed):
     """Return the pairs to train on and those to keep out, both in the file's order.
 
@@ -103,14 +127,15 @@ def split_pairs(pairs, n_heldout, seed):
         groups.setdefault(question, []).append({"id": number, **pair})
     drawn = list(groups.values())
     random.Random(seed).shuffle(drawn)
-    heldout, train = [], []
-    for group in drawn:
-        (heldout if len(heldout) + len(group) <= n_heldout else train).extend(group)
-    if len(heldout) != n_heldout or not train:
+    chosen = first_summing(list(map(len, drawn)), n_heldout)
+    if not chosen or len(chosen) == len(drawn):
+        together = ", and pairs that share a question stay together" if n_heldout < len(seen) else ""
         raise StudyError(
-            f"qa.data.n_heldout: {n_heldout} cannot be kept out of {len(seen)} different pairs; "
-            f"choose 1 to {len(seen) - 1}"
+            f"qa.data.n_heldout: {n_heldout} cannot be kept out of {len(seen)} different pairs{together}; "
+            f"choose {'another number from ' if together else ''}1 to {len(seen) - 1}"
         )
+    heldout = [pair for number in chosen for pair in drawn[number]]
+    train = [pair for number in set(range(len(drawn))) - set(chosen) for pair in drawn[number]]
     return sorted(train, key=lambda pair: pair["id"]), sorted(heldout, key=lambda pair: pair["id"])
 
 

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import itertools
 import json
+import random
 import sys
 import time
 from pathlib import Path
@@ -150,6 +152,45 @@ def test_a_question_asked_twice_stays_on_one_side_and_a_duplicate_goes():
         train, heldout = split_pairs(pairs, 3, seed)
         assert len(train) + len(heldout) == 9
         assert not {pair["question"] for pair in train} & {pair["question"] for pair in heldout}
+
+
+def asked(*sizes):
+    """Pairs whose questions are asked so often each."""
+    return [{"question": f"Q{k}", "answer": str(i)} for k, size in enumerate(sizes) for i in range(size)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_one_question_are_chosen_so_that_they_fill_the_held_out_side(seed):
+    """Of 3, 2 and 2 only both twos are 4, whichever comes first."""
+    train, heldout = split_pairs(asked(3, 2, 2), 4, seed)
+    assert {pair["question"] for pair in train} == {"Q0"} and len(heldout) == 4
+
+
+def greedy(pairs, n, seed):
+    """Which are kept out where each group that fits is, in the draw's order; None: too few."""
+    groups = {}
+    for pair in pairs:
+        groups.setdefault(pair["question"], []).append(pair["answer"])
+    drawn, kept = list(groups.items()), []
+    random.Random(seed).shuffle(drawn)
+    for question, answers in drawn:
+        kept += [(question, answer) for answer in answers] if len(kept) + len(answers) <= n else []
+    return sorted(kept) if len(kept) == n else None
+
+
+def test_where_each_group_that_fits_fills_it_the_choice_is_that_one():
+    pairs, found = asked(1, 4, 2, 3, 1, 5, 2), 0
+    for n, seed in itertools.product(range(1, 18), range(10)):
+        if wanted := greedy(pairs, n, seed):
+            _, heldout = split_pairs(pairs, n, seed)
+            assert sorted((pair["question"], pair["answer"]) for pair in heldout) == wanted
+            found += 1
+    assert 100 < found < 170
+
+
+def test_a_number_that_no_groups_make_is_told():
+    with pytest.raises(StudyError, match="4 cannot be kept out of 9 different pairs, and pairs that share a question"):
+        split_pairs(asked(3, 3, 3), 4, 1)
 
 
 @pytest.mark.parametrize("n", [24, 25, 100])
