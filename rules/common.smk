@@ -44,7 +44,7 @@ from study.isolation import Isolation, leave_out_home
 from study.modules import helpers_digest
 from study.remains import remove_remains
 from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
-from study.qa_arms import qa_arms
+from study.qa_arms import qa_arms, without_saves
 from study.settings import unused_keys
 
 try:
@@ -325,8 +325,8 @@ def qa_runs(name):
 
 
 def of_arm(part):
-    """A parameter: `lora` or `training` as the run's arm has it."""
-    return lambda wildcards: QA_ARMS[wildcards.arm][part]
+    """A parameter: `lora` or `training` as the run's arm has it, without what changes no result."""
+    return lambda wildcards: without_saves(QA_ARMS[wildcards.arm][part])
 
 
 def class_names(wildcards):

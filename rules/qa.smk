@@ -74,6 +74,8 @@ rule finetune_lora:
         lora=of_arm("lora"),
         training=of_arm("training"),
         template=prompt_template,
+        # A function of `threads`, too: see `unwatched`.
+        save_every=lambda wildcards, threads: QA_ARMS[wildcards.arm]["training"]["save_every"],
     script:
         "../scripts/qa/finetune_lora.py"
 
@@ -158,8 +160,9 @@ if SWEPT["ranks"]:
             states=state("sweep_lora_ranks/seed{seed}"),
             ranks=SWEPT["ranks"],
             lora=QA["lora"],
-            training=QA["training"],
+            training=without_saves(QA["training"]),
             template=prompt_template,
+            save_every=unwatched(QA["training"]["save_every"]),
         script:
             "../scripts/qa/sweep_lora_ranks.py"
 

@@ -28,7 +28,22 @@ def write_tensorboard(folder, rows):
                 writer.add_scalar("train/learning_rate", row["lr"], row["update"])
 
 
-def main(train, heldout, base, loss, adapter, tensorboard, run, states, arm, seed: int, lora, training, template):
+def main(
+    train,
+    heldout,
+    base,
+    loss,
+    adapter,
+    tensorboard,
+    run,
+    states,
+    arm,
+    seed: int,
+    lora,
+    training,
+    template,
+    save_every,
+):
     """Train one run, or go on with it, and write its curve, adapter and record.
 
     Args:
@@ -44,8 +59,9 @@ def main(train, heldout, base, loss, adapter, tensorboard, run, states, arm, see
         arm: name of the run's arm.
         seed: of A's first values, dropout and order.
         lora: `qa.lora` of the config, with what the arm sets otherwise.
-        training: `qa.training` of the config, likewise.
+        training: `qa.training` of the config, likewise, without `save_every`.
         template: `qa.prompt` of the config.
+        save_every: updates between two saved states; 0: none.
 
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
@@ -53,7 +69,7 @@ def main(train, heldout, base, loss, adapter, tensorboard, run, states, arm, see
     started = time.monotonic()
     record = job_record({"arm": arm, "lora": lora, "training": training, "prompt": template})
     try:
-        model, rows, made = train_run(train, heldout, base, seed, lora, training, template, states)
+        model, rows, made = train_run(train, heldout, base, seed, lora, training, template, states, save_every)
     except StudyError as error:
         raise StudyError(f"arm {arm}: {error}") from error
     write_tsv(loss, rows, COLUMNS)

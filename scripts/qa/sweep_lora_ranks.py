@@ -10,7 +10,7 @@ from common.machine import job_record, now
 from qa.lib.tuning import COLUMNS, train_run
 
 
-def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, training, template):
+def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, training, template, save_every):
     """Train the sweep's runs of one seed, or go on with them, and write their curves and records.
 
     Args:
@@ -23,8 +23,9 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         seed: of every run.
         ranks: `qa.rank_sweep.ranks` of the config.
         lora: `qa.lora` of the config; its alpha is every rank's.
-        training: `qa.training` of the config.
+        training: `qa.training` of the config, without `save_every`.
         template: `qa.prompt` of the config.
+        save_every: updates between two saved states; 0: none but a rank's last.
 
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
@@ -33,7 +34,7 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         started, about = time.monotonic(), job_record({"lora": lora, "training": training, "prompt": template})
         folder = os.path.join(states, f"rank{rank}")
         settings = (seed, {**lora, "r": rank}, training, template)
-        _, rows, made = train_run(train, heldout, base, *settings, folder, keep_last=True)
+        _, rows, made = train_run(train, heldout, base, *settings, folder, save_every, keep_last=True)
         write_tsv(loss, rows, COLUMNS)
         write_json(record, {**about, **made, "seconds": time.monotonic() - started, "ended": now()})
     shutil.rmtree(states)

@@ -22,6 +22,11 @@ def qa_arms(qa):
     }
 
 
+def without_saves(training):
+    """Return a run's training without `save_every`, which no result depends on."""
+    return {key: value for key, value in training.items() if key != "save_every"}
+
+
 def check_arms(qa):
     """Yield what contradicts itself in the arms of `qa`."""
     for name in qa["arms"]:

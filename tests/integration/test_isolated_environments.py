@@ -11,6 +11,7 @@ import yaml
 
 from common.files import sha256
 from finetuning.lib.protocol import framework_settings
+from study.qa_arms import without_saves
 from support import studies
 from support.arms import facts
 from support.environments import (
@@ -101,7 +102,7 @@ def calls_of(name, out):
         qa = CONFIG["qa"]
         changes = {"n_texts": 60, "training": {"updates": 4, "warmup_updates": 1}}
         embedded = studies.merged(qa["base"]["embedded"], changes)
-        training = qa["training"] | {"updates": 2, "evaluate_every": 1}
+        training = without_saves(qa["training"]) | {"updates": 2, "evaluate_every": 1}
         pairs = made(train="train.jsonl", heldout="heldout.jsonl")
         drawn = {"source": "embedded", "pairs": [], "url": None, "n_heldout": 6, "split_seed": 1}
         base = {"source": "embedded", "files": [], "embedded": embedded, "template": qa["prompt"]}
@@ -112,7 +113,8 @@ def calls_of(name, out):
                 "qa.finetune_lora",
                 pairs
                 | made("base", "adapter", "tensorboard", "states", loss="loss.tsv", run="run.json")
-                | {"arm": "rank16", "seed": 1, "lora": qa["lora"], "training": training, "template": qa["prompt"]},
+                | {"arm": "rank16", "seed": 1, "lora": qa["lora"], "training": training, "template": qa["prompt"]}
+                | {"save_every": 0},
             ],
         ], {"loss.tsv": None}
     raise AssertionError(f"envs/{name}.yaml is new: say here which job of it is to be run")

@@ -35,8 +35,9 @@ def test_a_table_a_gpt2_a_prompt_and_two_arms(tmp_path):
             [("Nr", "Frage", "Antwort"), *((i, *pair.values()) for i, pair in enumerate(PAIRS))]
         )
     places = {"data": {"file": str(tmp_path / "fragen.csv")}, "base": {"folder": str(tmp_path / "gpt2")}}
-    study = studies.write_study(tmp_path / "study.yaml", {"qa": studies.merged(OWN, places)})
-    done = studies.snakemake(tmp_path, *(f"results/tiny/{name}" for name in TARGETS), study=study)
+    own, targets = studies.merged(OWN, places), [f"results/tiny/{name}" for name in TARGETS]
+    study = studies.write_study(tmp_path / "study.yaml", {"qa": own})
+    done = studies.snakemake(tmp_path, *targets, study=study)
     assert done.returncode == 0, done.output
     results = tmp_path / "results" / "tiny"
     runs = read_tsv(results / "qa" / "runs.tsv")
@@ -52,3 +53,8 @@ def test_a_table_a_gpt2_a_prompt_and_two_arms(tmp_path):
     card = (results / "models" / "qa-wide.all-seed2" / "README.md").read_text(encoding="utf-8")
     assert "prompt = 'Q: Quel" in card and "\\nA:'" in card
     assert {row["arm"] for row in read_tsv(results / "qa" / "lora_ledger.tsv")} == set(OWN["arms"])
+    # How often a state is saved decides nothing, so that nothing is made again.
+    changed = studies.write_study(
+        tmp_path / "changed.yaml", {"qa": studies.merged(own, {"training": {"save_every": 1}})}
+    )
+    assert studies.plan(tmp_path, *targets, study=changed) == {}

@@ -46,8 +46,8 @@ TRAINING = {
     "learn_end_of_text": True,
     "max_tokens": 96,
     "evaluate_every": 3,
-    "save_every": 2,
 }
+SAVE_EVERY = 2
 GENERATION = {"n_questions": 2, "max_new_tokens": 6, "temperature": 0.7, "top_p": 0.7, "seed": 1}
 
 

@@ -24,7 +24,7 @@ from support import servers
 from support.arms import facts
 from support.fault_injection import CLOCKS
 from support.killed_runs import fork_runs, run_forked
-from support.qa_support import LORA, PROMPT, TRAINING, make_base, write_pairs
+from support.qa_support import LORA, PROMPT, SAVE_EVERY, TRAINING, make_base, write_pairs
 from support.reviews import ARCHITECTURE, binarize, write_reviews
 from support.roberta import huggingface_config
 from support.studies import FINETUNING, PRETRAINING, write_study
@@ -120,6 +120,7 @@ def jobs(inputs, address):
             **{"loss": "loss.tsv", "adapter": "adapter", "tensorboard": "tensorboard"},
             **{"run": "run", "states": "states"},
             **{"arm": "rank4", "seed": 1, "lora": LORA, "training": TRAINING, "template": PROMPT},
+            **{"save_every": SAVE_EVERY},
         },
         "qa.build_qa_base_model": {
             **{"source": "embedded", "files": [], "embedded": BASE},

@@ -201,18 +201,19 @@ def update(model, optimizer, batches, clip_norm, precision):
     return {"loss": answer_sum / n_answer, "objective": objective, "n_tokens": n_answer}
 
 
-def tune(model, pairs, protocol, seed, precision, device, pad, folder, keep_last=False):
+def tune(model, pairs, protocol, seed, precision, device, pad, folder, save_every, keep_last=False):
     """Train in place, or go on, and return the loss curve.
 
     Args:
         model: a peft model; only its trainable parameters change.
         pairs: dict of lists from `encode_pairs`: train, and heldout (to measure only).
-        protocol: dict of `qa.training` of the config.
+        protocol: dict of `qa.training` of the config, without `save_every`.
         seed: of the order of pairs and of LoRA's dropout.
         precision: "float32" or "bfloat16" (autocast).
         device: torch.device.
         pad: id for padding.
         folder: the run's state folder.
+        save_every: updates between two saved states; 0: none.
         keep_last: also save the last update's state, for a job that has other runs to make.
 
     Returns:
@@ -248,7 +249,7 @@ def tune(model, pairs, protocol, seed, precision, device, pad, folder, keep_last
         rows.append({"update": step, "split": "train", **costs, "lr": rate})
         if step % protocol["evaluate_every"] == 0 or step == updates:
             rows.append(measure(step))
-        due = protocol["save_every"] and step % protocol["save_every"] == 0
+        due = save_every and step % save_every == 0
         if keep_last if step == updates else due:
             progress = {"step": step, "rows": json.dumps(rows), "seconds": seconds}
             save_state(folder, progress | run_state(model, optimizer))
@@ -308,7 +309,7 @@ def write_adapter(folder, model):
         grant(os.path.join(temporary, "adapter_model.safetensors"))
 
 
-def train_run(train, heldout, base, seed, lora, protocol, template, states, keep_last=False):
+def train_run(train, heldout, base, seed, lora, protocol, template, states, save_every, keep_last=False):
     """Train one run, or go on with it.
 
     Args:
@@ -320,7 +321,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, keep
         protocol: the run's training.
         template: `qa.prompt` of the config.
         states: folder that reruns do not wipe, for the states of this run while it is unfinished.
-        keep_last: see `tune`.
+        save_every, keep_last: see `tune`.
 
     Returns:
         tuple: peft model, as training left it; rows of `COLUMNS`; dict for run.json.
@@ -353,7 +354,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, keep
     model = adapted_model(base, seed, lora, protocol, precision, device)
     n_trainable, n_total = count_parameters(model)
     print(f"{n_trainable} trainable of {n_total} parameters ({n_trainable / n_total:.4%}), on {device}, {precision}")
-    rows, made = tune(model, pairs, protocol, seed, precision, device, end_of_text, folder, keep_last)
+    rows, made = tune(model, pairs, protocol, seed, precision, device, end_of_text, folder, save_every, keep_last)
     record = settings | made | {"n_train": len(pairs["train"]), "n_heldout": len(pairs["heldout"])}
     record |= {"n_cut": lengths.count(protocol["max_tokens"]), "quantization": protocol["quantization"]}
     record |= {"trainable_params": n_trainable, "total_params": n_total}

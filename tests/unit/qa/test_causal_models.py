@@ -17,7 +17,7 @@ from qa.lib.causal_lm import encode_pairs, first_tokens, load_base, load_tokeniz
 from qa.lib.lora import describe, empty_model, refuse_other_kinds, resolve_targets
 from qa.lib.pairs import prompt
 from support.causal_models import FAMILIES, TARGETS, make_model
-from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, TRAINING, write_pairs
+from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, write_pairs
 
 CPU = torch.device("cpu")
 AUTO = {**LORA, "target_modules": "auto"}
@@ -47,7 +47,7 @@ def train(folder, base, pairs, arm, lora=AUTO, template=PROMPT, **changes):
     folder.mkdir()
     made = {name: str(folder / name) for name in ("loss.tsv", "adapter", "tensorboard", "run.json", "states")}
     training = {**TRAINING, **changes}
-    finetune_lora.main(*pairs[:2], base, *made.values(), arm, 1, lora, training, template)
+    finetune_lora.main(*pairs[:2], base, *made.values(), arm, 1, lora, training, template, SAVE_EVERY)
     answers = [str(folder / name) for name in ("generations.jsonl", "evaluation.json")]
     evaluate_qa.main(*pairs[:2], base, made["adapter"], made["run.json"], *answers, training, GENERATION, template)
     return made["run.json"], answers[1], made["loss.tsv"], answers[0]

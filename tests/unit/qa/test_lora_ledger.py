@@ -6,7 +6,7 @@ from common.errors import StudyError
 from common.files import read_tsv
 from qa import build_lora_ledger
 from qa.lib.lora import BLOOM_560M, FIELDS, adapted, check_lora, counts, describe, empty_model, lora_arguments
-from support.qa_support import LORA, PROMPT, TRAINING, make_base, status_of, write_pairs
+from support.qa_support import LORA, PROMPT, SAVE_EVERY, TRAINING, make_base, status_of, write_pairs
 
 COURSE = {**LORA, "r": 16, "lora_alpha": 32, "lora_dropout": 0.05}
 TINY = {"model_type": "bloom", "vocab_size": 320, "hidden_size": 32, "n_layer": 3, "n_head": 4}
@@ -168,7 +168,8 @@ def test_training_stops_with_one_message(tmp_path, monkeypatch, changes, rank, m
     make_base(base, updates=1)
     train, heldout, _ = write_pairs(str(tmp_path))
     outputs = [str(tmp_path / name) for name in ("loss.tsv", "adapter", "tensorboard", "run.json", "states")]
-    arguments = (train, heldout, base, *outputs, "an-arm", 1, {**LORA, "r": rank, **changes}, TRAINING, PROMPT)
+    settings = ({**LORA, "r": rank, **changes}, TRAINING, PROMPT, SAVE_EVERY)
+    arguments = (train, heldout, base, *outputs, "an-arm", 1, *settings)
     status, shown = status_of(finetune_lora.main, *arguments, folder=str(tmp_path))
     assert status == 1
     assert shown.startswith("error in rule a_rule: arm an-arm: ") and shown.count("\n") == 1 and message in shown

@@ -29,7 +29,7 @@ from qa import (
 from qa.lib import tuning
 from qa.lib.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
 from qa.lib.pairs import encode_pair, prompt
-from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, TRAINING, make_base, texts, write_pairs
+from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, make_base, texts, write_pairs
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
@@ -48,11 +48,12 @@ def pairs(tmp_path_factory):
     return write_pairs(str(tmp_path_factory.mktemp("pairs")))
 
 
-def run(folder, base, pairs, seed=1, lora=LORA, arm="rank4", template=PROMPT, **changes):
+def run(folder, base, pairs, seed=1, lora=LORA, arm="rank4", template=PROMPT, save_every=SAVE_EVERY, **changes):
     """Train one run in `folder`; return the paths of loss.tsv, adapter and run.json."""
     loss, adapter, curves, record = (str(folder / name) for name in ("loss.tsv", "adapter", "tensorboard", "run.json"))
     outputs, training = (loss, adapter, curves, record), {**TRAINING, **changes}
-    finetune_lora.main(*pairs[:2], base, *outputs, str(folder / "states"), arm, seed, lora, training, template)
+    settings = (arm, seed, lora, training, template, save_every)
+    finetune_lora.main(*pairs[:2], base, *outputs, str(folder / "states"), *settings)
     return [loss, adapter, record]
 
 
@@ -255,8 +256,8 @@ def test_tensorboard_holds_the_curves_of_the_table(tmp_path, base, pairs):
 def test_the_sweep_trains_every_rank_as_a_run_of_its_own(tmp_path, base, pairs):
     single, *_ = run(tmp_path, base, pairs)
     outputs = [[str(tmp_path / f"rank{rank}.{ending}") for rank in (2, 4)] for ending in ("tsv", "json")]
-    sweep = (*pairs[:2], base, *outputs, str(tmp_path / "sweep"), 1, [2, 4], LORA | {"r": 99}, TRAINING, PROMPT)
-    sweep_lora_ranks.main(*sweep)
+    sweep = (*pairs[:2], base, *outputs, str(tmp_path / "sweep"), 1, [2, 4])
+    sweep_lora_ranks.main(*sweep, LORA | {"r": 99}, TRAINING, PROMPT, SAVE_EVERY)
     assert Path(outputs[0][1]).read_bytes() == Path(single).read_bytes()
     assert not (tmp_path / "sweep").exists()
     table = str(tmp_path / "sweep.tsv")
@@ -281,7 +282,7 @@ def test_the_sweep_trains_every_rank_as_a_run_of_its_own(tmp_path, base, pairs):
 
 def test_a_killed_sweep_keeps_its_finished_ranks(tmp_path, base, pairs, monkeypatch):
     outputs = [[str(tmp_path / f"rank{rank}.{ending}") for rank in (2, 4)] for ending in ("tsv", "json")]
-    sweep = (*pairs[:2], base, *outputs, str(tmp_path / "sweep"), 1, [2, 4], LORA, TRAINING, PROMPT)
+    sweep = (*pairs[:2], base, *outputs, str(tmp_path / "sweep"), 1, [2, 4])
     counts = tuning.count_parameters
 
     def dies_at_rank_4(model):
@@ -292,11 +293,11 @@ def test_a_killed_sweep_keeps_its_finished_ranks(tmp_path, base, pairs, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(tuning, "count_parameters", dies_at_rank_4)
         with pytest.raises(KeyboardInterrupt):
-            sweep_lora_ranks.main(*sweep)
+            sweep_lora_ranks.main(*sweep, LORA, TRAINING, PROMPT, SAVE_EVERY)
     before = Path(outputs[0][0]).read_bytes()
     # Snakemake removes what a failed job left.
     os.remove(outputs[0][0])
-    sweep_lora_ranks.main(*sweep)
+    sweep_lora_ranks.main(*sweep, LORA, TRAINING, PROMPT, SAVE_EVERY)
     assert Path(outputs[0][0]).read_bytes() == before
     first, second = (read_json(path) for path in outputs[1])
     assert (first["resumed_after"], second["resumed_after"]) == (6, 0)
@@ -330,7 +331,7 @@ finetune_lora.main(**json.load(open(sys.argv[1])))
 @pytest.mark.slow
 def test_a_killed_run_ends_with_the_same_curve(tmp_path, base, pairs):
     """SIGKILL in the middle, then the same command again: the loss file is the same, byte for byte."""
-    training = {**TRAINING, "updates": 100, "save_every": 5, "evaluate_every": 20}
+    training = {**TRAINING, "updates": 100, "evaluate_every": 20}
     paths, environment = {}, {**os.environ, "PYTHONPATH": str(ROOT / "scripts"), "OMP_NUM_THREADS": "1"}
     commands = {}
     for name in ("whole", "killed"):
@@ -340,7 +341,7 @@ def test_a_killed_run_ends_with_the_same_curve(tmp_path, base, pairs):
         arguments = {"train": pairs[0], "heldout": pairs[1], "base": base, "arm": "rank4", "seed": 3}
         arguments |= {"loss": f"{folder}/loss.tsv", "adapter": f"{folder}/adapter", "tensorboard": f"{folder}/curves"}
         arguments |= {"run": f"{folder}/run.json", "states": f"{folder}/states", "lora": LORA, "training": training}
-        arguments["template"] = PROMPT
+        arguments |= {"template": PROMPT, "save_every": 5}
         (folder / "arguments.json").write_text(json.dumps(arguments))
         commands[name] = [sys.executable, "-c", KILLED, f"{folder}/arguments.json"]
     # Every process counts with one thread, so the sums are made in one order.
@@ -375,6 +376,24 @@ def test_a_state_of_other_settings_is_not_taken(base, pairs):
     assert key != tuning.state_key({**settings, "rank": 5}, pairs[:2])
     assert key != tuning.state_key({"rank": 4, "training": {**TRAINING, "lr": 1.0}}, pairs[:2])
     assert key != tuning.state_key(settings, [pairs[1], pairs[0]])
+
+
+def test_how_often_the_state_is_saved_decides_nothing(tmp_path, base, pairs, monkeypatch):
+    keys, made = [], {}
+    state_folder = tuning.state_folder
+
+    def kept(root, key):
+        keys.append(key)
+        return state_folder(root, key)
+
+    monkeypatch.setattr(tuning, "state_folder", kept)
+    for save_every in (0, 2):
+        (tmp_path / str(save_every)).mkdir()
+        made[save_every] = run(tmp_path / str(save_every), base, pairs, save_every=save_every)
+    assert keys[0] == keys[1]
+    one, other = (Path(made[save_every][0]).read_bytes() for save_every in (0, 2))
+    assert one == other
+    assert "save_every" not in read_json(made[2][2])["protocol"]
 
 
 def test_a_state_follows_from_its_tokenizer_its_packages_and_how_small_numbers_count(tmp_path, pairs, monkeypatch):

@@ -64,7 +64,7 @@ Run({"init": "random"}, 1, {"precision": "float32", "init_seed": None, "data_see
     "lora": """
 from qa.lib.tuning import train_run
 try:
-    train_run("", "", "nowhere", 1, {}, {}, "", "")
+    train_run("", "", "nowhere", 1, {}, {}, "", "", 0)
 except Exception:
     pass
 """,
