@@ -84,6 +84,9 @@ if SOURCE == "pretrain":
         priority: 50
         conda:
             "../envs/data.yaml"
+        resources:
+            mem_mb=grow(2000),
+            runtime=grow("15m"),
         params:
             repeats={name: CORPUS[f"{name}_repeat"] for name in ("files", "unlabelled", "train")} | TABLE_REPEATS,
             valid_fraction=CORPUS["valid_fraction"],
@@ -233,6 +236,7 @@ rule convert_checkpoint:
         "../envs/huggingface.yaml"
     resources:
         mem_mb=grow(2000),
+        runtime=grow("15m"),
     params:
         architecture=ARCHITECTURE,
     script:
@@ -252,5 +256,6 @@ if SOURCE == "fetch" and "huggingface_checkpoint" in RETRIEVALS and USES_CHECKPO
             "../envs/huggingface.yaml"
         resources:
             mem_mb=grow(2000),
+            runtime=grow("15m"),
         script:
             "../scripts/checkpoint/compare_huggingface_weights.py"

@@ -28,6 +28,9 @@ rule binarize_texts:
         pieces=directory("<results>/finetuning/pieces/{part}"),
     conda:
         "../envs/fairseq.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("20m"),
     params:
         classes=class_names,
         # As fairseq calls them: a subset is its `train`.
@@ -46,6 +49,7 @@ rule take_model:
         "../envs/huggingface.yaml"
     resources:
         mem_mb=grow(4000),
+        runtime=grow("30m"),
     params:
         name="{model}",
     script:
@@ -61,6 +65,9 @@ rule tokenize_texts:
         token_ids="<results>/finetuning/token-ids/{model}/{split}.npz",
     conda:
         "../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("20m"),
     params:
         classes=class_names,
         max_positions=lambda wildcards: ARCHITECTURE["max_positions"] if wildcards.model == CHECKPOINT else None,
@@ -78,6 +85,9 @@ rule measure_tokens:
         lengths="<results>/finetuning/token-ids/{model}/lengths.json",
     conda:
         "../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("20m"),
     script:
         "../scripts/finetuning/measure_tokens.py"
 
@@ -91,6 +101,9 @@ rule compare_token_ids:
         parity="<results>/finetuning/token-ids/checkpoint/{split}.parity.json",
     conda:
         "../envs/fairseq.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("20m"),
     script:
         "../scripts/finetuning/compare_token_ids.py"
 

@@ -87,13 +87,15 @@ def allowed(schema, definitions):
     form = schema.get("$ref", "").rsplit("/", 1)[-1]
     if form in FORMS:
         return FORMS[form] + (" or `null`" if "null" in schema.get("type", []) else "")
+    options = schema.get("oneOf") or schema.get("anyOf")
+    # Before a constant, which may be that of one of them.
+    if options:
+        words = [allowed(resolved(option, definitions), definitions) for option in options]
+        return " or ".join([word for word in words if word != "`null`"] + [word for word in words if word == "`null`"])
     if "const" in schema:
         return f"`{shown(schema['const'])}`"
     if "enum" in schema:
         return ", ".join(f"`{shown(value)}`" for value in schema["enum"])
-    if "oneOf" in schema:
-        words = [allowed(resolved(option, definitions), definitions) for option in schema["oneOf"]]
-        return " or ".join([word for word in words if word != "`null`"] + [word for word in words if word == "`null`"])
     types = schema.get("type", [])
     words = [_of_type(kind, schema, definitions) for kind in ([types] if isinstance(types, str) else types)]
     return " or ".join(dict.fromkeys(word for word in words if word))

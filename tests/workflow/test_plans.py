@@ -72,6 +72,11 @@ def test_each_study_plans_from_raw_data_to_report(planned, name):
     assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
 
 
+def test_the_drawn_graph_has_the_rules_of_the_embedded_study(planned):
+    drawing = pathlib.Path(studies.ROOT, "docs", "development", "rulegraph.svg").read_text(encoding="utf-8")
+    assert set(re.findall(r">(\w+)</text>", drawing)) == {job.rule for job in planned("embedded")[1]}
+
+
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_make_mirror_fetches_what_the_study_retrieves(planned, name):
     study, jobs = planned(name)

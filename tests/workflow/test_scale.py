@@ -50,13 +50,32 @@ def test_no_group_of_slurm_waits_for_a_job_between_its_own(tmp_path, name):
     assert done.returncode == 0, done.output[-3000:]
 
 
+def rules():
+    """Return {rule: its text} of every rule that is written out."""
+    texts = (path.read_text(encoding="utf-8") for path in pathlib.Path(studies.ROOT, "rules").glob("*.smk"))
+    parts = (part for text in texts for part in re.split(r"^ *rule (?=\w+:)", text, flags=re.MULTILINE)[1:])
+    return {part.partition(":")[0]: part for part in parts}
+
+
+# Those that the profiles' 1000 MB and ten minutes do for, whatever the study: they copy or write files piece by piece.
+SMALL = {
+    "mem_mb": {"copy_checkpoint", "extract_checkpoint", "convert_tokenizer", "select_checkpoint"},
+    "runtime": {"convert_tokenizer", "select_checkpoint"},
+}
+
+
+@pytest.mark.parametrize("resource", SMALL)
+def test_what_grows_with_a_study_asks_the_scheduler_for_its_share(resource):
+    sent = {name: text for name, text in rules().items() if "script:" in text and "localrule: True" not in text}
+    assert len(sent) > 25
+    assert {name for name, text in sent.items() if not re.search(rf"^ +{resource}=", text, re.MULTILINE)} == SMALL[
+        resource
+    ]
+
+
 @pytest.mark.parametrize("profile", ["generic", "slurm"])
 def test_what_can_use_a_gpu_gets_one_from_both_profiles(profile):
     root = pathlib.Path(studies.ROOT)
-    able = set()
-    for path in (root / "rules").glob("*.smk"):
-        for part in re.split(r"^ *rule (?=\w+:)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-            if re.search(r"^ +gpu=GPU,", part, re.MULTILINE):
-                able.add(part.partition(":")[0])
+    able = {name for name, text in rules().items() if re.search(r"^ +gpu=GPU,", text, re.MULTILINE)}
     asked = yaml.safe_load((root / "profiles" / profile / "config.yaml").read_text(encoding="utf-8"))["set-resources"]
     assert len(able) >= 6 and {name for name, of in asked.items() if of.get("gpu") == 1} == able

@@ -252,6 +252,8 @@ def test_bounds_and_choices_are_put_into_words():
     assert words({"$ref": "#/$defs/share", "description": "of it"}) == "number ≥ 0, < 1"
     assert words({"type": ["integer", "null"], "minimum": 2}) == "whole number ≥ 2 or `null`"
     assert words({"enum": ["auto", None, True]}) == "`auto`, `null`, `true`"
+    freeze = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "encoder"}, {"type": "null"}]}
+    assert words(freeze) == "whole number ≥ 0 or `encoder` or `null`"
     assert words({"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/share"}}) == (
         "list of: number ≥ 0, < 1, at least 2"
     )
