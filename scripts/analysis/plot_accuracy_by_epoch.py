@@ -1,11 +1,11 @@
 """Draw each arm's accuracy by epoch and update, on validation and on test: every seed, their mean, chosen epochs."""
 
 from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
-from analysis.lib.looks import looks_of
+from analysis.lib.looks import looks_of, padded_limits
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
-from common.figures import FAINT, majority_shares, mark_synthetic, padded_limits, save, set_style
+from common.figures import FAINT, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from study.tables import frame_rows, write_table

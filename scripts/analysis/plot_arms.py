@@ -3,10 +3,10 @@
 import pandas
 
 from analysis.lib.intervals import t_interval
-from analysis.lib.looks import looks_of
+from analysis.lib.looks import looks_of, padded_limits
 from common.arms import ARM, accuracies_by_arm, arm_label, summarise
 from common.entry import run
-from common.figures import FAINT, INK, majority_shares, mark_synthetic, padded_limits, save, set_style
+from common.figures import FAINT, INK, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from study.tables import frame_rows, write_table

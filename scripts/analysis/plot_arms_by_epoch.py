@@ -3,11 +3,11 @@
 import pandas
 
 from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles, summary
-from analysis.lib.looks import looks_of
+from analysis.lib.looks import looks_of, padded_limits
 from common.arms import ARM, arm_label
 from common.entry import run
 from common.errors import StudyError
-from common.figures import FAINT, majority_shares, mark_synthetic, padded_limits, save, set_style
+from common.figures import FAINT, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from study.tables import frame_rows, write_table

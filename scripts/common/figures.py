@@ -74,13 +74,3 @@ def majority_shares(manifest, splits):
     """
     of = {split: manifest["splits"][split] for split in splits}
     return {s: max(c.get("n_by_class") or (c["n_positive"], c["n"] - c["n_positive"])) / c["n"] for s, c in of.items()}
-
-
-def padded_limits(values, step):
-    """Return axis limits in percent around `values` (percent), at multiples of `step` within 0 to 100.
-
-    At least one step lies between an extreme value and the limit's grid line, where 0 to 100 has room.
-    """
-    low = max(0, step * int((min(values) - step / 3) // step))
-    high = min(100, -step * int((-max(values) - step / 3) // step))
-    return low, max(high, low + step)

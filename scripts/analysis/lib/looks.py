@@ -41,3 +41,13 @@ def looks_of(names, colours=None):
         mark = MARKS[name] if name in MARKS else next(marks)
         looks[name] = (given[name] if name in given else next(spare), *mark)
     return looks
+
+
+def padded_limits(values, step):
+    """Return axis limits in percent around `values` (percent), at multiples of `step` within 0 to 100.
+
+    At least one step lies between an extreme value and the limit's grid line, where 0 to 100 has room.
+    """
+    low = max(0, step * int((min(values) - step / 3) // step))
+    high = min(100, -step * int((-max(values) - step / 3) // step))
+    return low, max(high, low + step)

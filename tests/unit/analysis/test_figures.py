@@ -10,11 +10,11 @@ import pytest
 
 from analysis import measure_overfitting, plot_accuracy_by_epoch, plot_arms, plot_arms_by_epoch, plot_train_and_valid
 from analysis.lib import curves
-from analysis.lib.looks import PALETTE, looks_of
+from analysis.lib.looks import PALETTE, looks_of, padded_limits
 from checkpoint import plot_pretraining
 from common.arms import KNOWN, arms_of
 from common.errors import StudyError
-from common.figures import majority_shares, padded_limits
+from common.figures import majority_shares
 from common.files import read_tsv, sha256, write_json, write_tsv
 from common.frames import read_frame
 from support.arms import facts
