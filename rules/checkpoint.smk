@@ -178,7 +178,7 @@ if SOURCE == "pretrain":
             pretraining={
                 key: of
                 for key, of in config["checkpoint"]["pretraining"].items()
-                if key not in ("keep", "word_init") and (key != "short_blocks" or of)
+                if key not in ("keep", "word_init") and (of or key not in ("short_blocks", "first_token_weight"))
             },
             states=state("pretrain"),
         script:

@@ -86,6 +86,8 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--log-format": "simple",
         "--log-interval": 50,
     }
+    if pretraining.get("first_token_weight"):
+        flags |= {"--criterion": "masked_lm_and_first_token", "--first-token-weight": pretraining["first_token_weight"]}
     if pretraining["muon_lr"] is not None:
         flags |= {"--optimizer": "muon_adamw", "--muon-lr": pretraining["muon_lr"], "--muon-precision": precision}
     if resumed:
@@ -144,7 +146,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         StudyError: training ended before its last update.
     """
     import_fairseq()
-    from training.fairseq_plugin import optimizer, tasks
+    from training.fairseq_plugin import criterion, optimizer, tasks
 
     set_threads(threads)
     precision = resolve_precision(pretraining["precision"])
@@ -158,7 +160,15 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "data": {name: sha256(os.path.join(data, name)) for name in visible(data)},
         "versions": versions(),
         "code": code_hash(
-            dropout, fairseq_state, optimizer, tasks, phases, training_arguments, set_threads, flush_denormals
+            criterion,
+            dropout,
+            fairseq_state,
+            optimizer,
+            tasks,
+            phases,
+            training_arguments,
+            set_threads,
+            flush_denormals,
         ),
     }
     if vectors:

@@ -66,8 +66,7 @@ def prove_weights(memory, reference, init, head, draw_again=None):
         loaded = [n for n, t in tensors.items() if t["sha256"] in known and n not in constant]
         if loaded and draw_again:
             again = draw_again()
-            computed = [name for name in loaded if tensor_sha256(again[name]) == tensors[name]["sha256"]]
-            constant += computed
+            constant += (computed := [n for n in loaded if tensor_sha256(again[n]) == tensors[n]["sha256"]])
             loaded = [name for name in loaded if name not in computed]
         if loaded:
             raise StudyError(f"the random arm holds the checkpoint's tensor {loaded[0]}: it is not random")

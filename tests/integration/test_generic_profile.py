@@ -37,9 +37,10 @@ def test_jobs_are_submitted_with_their_resources_and_again_with_more(tmp_path):
         for line in (tmp_path / "submitted.txt").read_text().splitlines()
     ]
     names = ("--job-name", "--cpus-per-task", "--mem", "--time", "--gpus")
-    # build_splits declares 2000 MB and 15 minutes; its second attempt has twice both.
+    # Both declare 2000 MB and 15 minutes; their second attempts have twice both.
     assert [tuple(line[name] for name in names) for line in asked] == [
         ("build_splits", "1", "2000", "15", "0"),
         ("build_splits", "1", "4000", "30", "0"),
-        ("build_corpus", "1", "1000", "10", "1"),
+        ("build_corpus", "1", "2000", "15", "1"),
+        ("build_corpus", "1", "4000", "30", "1"),
     ]

@@ -73,7 +73,6 @@ def calls_of(name, out):
     trained = made(
         "checkpoints", "tensorboard", "states", history="history.tsv", run="run.json", weights="weights.json"
     )
-    # Saved states are not wanted here.
     trained |= {"seed": 1, "threads": 1, "save_every": 0}
     if name == "data":
         files = {f"{kind}s": [f"{DATA}/{split}.{kind}" for split in SPLITS] for kind in ("review", "label")}

@@ -249,8 +249,7 @@ def tune(model, pairs, protocol, seed, precision, device, pad, folder, save_ever
         rows.append({"update": step, "split": "train", **costs, "lr": rate})
         if step % protocol["evaluate_every"] == 0 or step == updates:
             rows.append(measure(step))
-        due = save_every and step % save_every == 0
-        if keep_last if step == updates else due:
+        if keep_last if step == updates else save_every and step % save_every == 0:
             progress = {"step": step, "rows": json.dumps(rows), "seconds": seconds}
             save_state(folder, progress | run_state(model, optimizer))
     return rows, {

@@ -84,7 +84,7 @@ class StudyTask:
         autocast = torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16")
         with autocast, cheap_dropout():
             loss, sample_size, logging_output = criterion(model, sample)
-        value = float(loss.detach())
+        value = float(logging_output["loss"])
         self._add(self._sums["train"], value, sample_size, logging_output)
         self.updates = optimizer.update = update_num + 1
         optimizer.section = self.section

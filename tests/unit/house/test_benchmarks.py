@@ -18,9 +18,10 @@ import last_layer
 import overhead
 import plain_commands
 import plain_huggingface
+import probe
 from checkpoint import pretrain
 from common.files import read_json
-from finetuning.lib.token_ids import write_token_ids
+from finetuning.lib.token_ids import read_token_ids, write_token_ids
 from support import studies
 from support.roberta import ARCHITECTURE, huggingface_config
 
@@ -78,6 +79,40 @@ def test_only_one_side_takes_small_numbers_as_zero(tiny_study, monkeypatch):
         denormals.updates(str(tiny_study / "results" / "tiny"), 8, flush)
     # First as every training does, then as the side has it.
     assert asked == [True, False, True, True]
+
+
+@pytest.mark.slow
+def test_a_probe_reads_the_layers_of_every_text_but_the_test_sets(tiny_study, capsys):
+    results = tiny_study / "results" / "tiny"
+    probe.main([str(results)])
+    said = capsys.readouterr().out
+    read = [read_token_ids(f"{results}/finetuning/token-ids/checkpoint/{split}.npz") for split in ("train", "valid")]
+    assert f"model.pt: {sum(len(ids) for ids, _ in read)} texts" in said
+    assert re.search(r"layer 1: mean 0\.\d+, first 0\.\d+, attention's entropy \d\.\d\d nats", said)
+
+
+def test_the_states_of_a_probe_are_those_of_each_text_alone():
+    torch.manual_seed(1)
+    model = RobertaForMaskedLM(huggingface_config()).roberta.eval()
+    model.set_attn_implementation("eager")
+    texts = [[0, 5, 6, 7, 8, 2], [0, 9, 2], [0, 4, 10, 11, 2]]
+    kept, entropy = probe.states(model, texts)
+    made = [model(torch.tensor([text]), output_attentions=True, output_hidden_states=True) for text in texts]
+    for i, alone in enumerate(made):
+        last = alone.hidden_states[-1][0].detach().numpy()
+        layer = len(alone.hidden_states) - 1
+        assert kept[layer, "first"][i] == pytest.approx(last[0], abs=1e-5)
+        assert kept[layer, "mean"][i] == pytest.approx(last.mean(axis=0), abs=1e-5)
+    of_first_layer = torch.cat([torch.special.entr(m.attentions[0][0]).sum(-1).mean(0) for m in made])
+    assert entropy[0] == pytest.approx(of_first_layer.mean().item(), abs=1e-5)
+
+
+def test_a_probe_reads_what_a_line_divides_and_nothing_of_noise():
+    draws = np.random.default_rng(1)
+    features, labels = draws.normal(size=(200, 4)), np.array([0, 1] * 100)
+    assert probe.read_off(features, labels) < 0.65
+    features[:, 2] += 4 * labels
+    assert probe.read_off(features, labels) > 0.95
 
 
 def test_summary_is_of_medians_and_shows_every_round():

@@ -31,7 +31,7 @@ def evaluated(tmp_path_factory):
     )
     outputs = [place(name) for name in ("loss.tsv", "adapter", "tensorboard", "run.json")]
     settings = ("rank16", qa["seeds"][0], qa["lora"], qa["training"], qa["prompt"])
-    finetune_lora.main(*sides, place("base"), *outputs, place("states"), *settings)
+    finetune_lora.main(*sides, place("base"), *outputs, place("states"), *settings, save_every=0)
     answers = [place(name) for name in ("generations.jsonl", "evaluation.json")]
     evaluate_qa.main(
         *sides, place("base"), outputs[1], outputs[3], *answers, qa["training"], qa["generation"], qa["prompt"]

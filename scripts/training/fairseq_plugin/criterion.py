@@ -1,0 +1,46 @@
+"""fairseq's masked language modelling, and the same masked tokens predicted from a block's first token."""
+
+from dataclasses import dataclass, field
+
+import torch
+from fairseq.criterions import register_criterion
+from fairseq.criterions.masked_lm import MaskedLmConfig, MaskedLmLoss
+
+
+@dataclass
+class FirstTokenConfig(MaskedLmConfig):
+    """Flags of `--criterion masked_lm_and_first_token`."""
+
+    first_token_weight: float = field(default=1.0, metadata={"help": "of the first token's loss beside the other"})
+
+
+@register_criterion("masked_lm_and_first_token", dataclass=FirstTokenConfig)
+class MaskedLmAndFirstToken(MaskedLmLoss):
+    """Masked language modelling in which the state of `<s>` alone must predict the block's masked tokens, too.
+
+    Masked language modelling asks nothing of the first token's state, and a fine-tuned head reads that state alone. Here
+    it predicts the bag of masked tokens through the same output layer; no parameter is added, and the losses that are
+    recorded are those of masked language modelling.
+
+    Source: Ma et al. (2024), Drop your Decoder: Pre-training with Bag-of-Word Prediction for Dense Passage Retrieval,
+        whose bag holds all tokens of the text.
+    """
+
+    def __init__(self, cfg: FirstTokenConfig, task):
+        super().__init__(cfg, task)
+        self.weight = cfg.first_token_weight
+
+    def forward(self, model, sample, reduce=True):
+        """Return (loss to minimize, number of masked tokens, what is logged); the losses are sums in nats."""
+        if not model.training:
+            return super().forward(model, sample, reduce)
+        states = []
+        hook = model.encoder.lm_head.register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+        try:
+            loss, n_masked, logged = super().forward(model, sample, reduce)
+        finally:
+            hook.remove()
+        predicted = torch.log_softmax(model.encoder.lm_head(states[0][:, 0]).float(), dim=1)  # (blocks, pieces)
+        masked = sample["target"].ne(self.padding_idx)
+        of_bag = predicted.gather(1, sample["target"])[masked].sum()
+        return loss - self.weight * of_bag, n_masked, logged
