@@ -77,6 +77,9 @@ def made(tmp_path_factory):
         for name, kill in kills.items()
         for run in (pretrain(name, SHORT, kill, KEEP), pretrain(name, SHORT, keep=KEEP))
     ]
+    first = PRETRAINING | {"first_token_weight": 1.0}
+    runs += [pretrain("first", first), pretrain("first-again", first, {"before_step": 6})]
+    runs += [pretrain("first-again", first)]
     # First vectors for pieces 10 to 299 of a dictionary without <mask>; then for the killed run of others.
     for file, value in (("vectors.npy", 1), ("others.npy", -1)):
         vectors = numpy.zeros((299, 32), dtype=numpy.float32)
@@ -240,6 +243,17 @@ def test_a_killed_pretraining_with_muon_goes_on_and_ends_with_the_same_weights(m
     assert "going on after update 4" in (made / "muon-again.log").read_text()
     for name in ("model.pt", "history.tsv"):
         assert (made / "muon-again" / name).read_bytes() == (made / "muon" / name).read_bytes()
+
+
+def test_a_pretraining_whose_first_tokens_predict_goes_on_and_records_the_same_kind_of_loss(made):
+    assert "going on after update 4" in (made / "first-again.log").read_text()
+    for name in ("model.pt", "history.tsv"):
+        assert (made / "first-again" / name).read_bytes() == (made / "first" / name).read_bytes()
+    said = (made / "first.log").read_text()
+    assert "--criterion masked_lm_and_first_token --first-token-weight 1.0" in " ".join(said.split())
+    # Two updates move little: masked language modelling's losses are near each other, and their sum would be twice that.
+    with_it, without = (float(read_tsv(made / name / "history.tsv")[0]["loss"]) for name in ("first", "whole"))
+    assert with_it == pytest.approx(without, rel=0.05)
 
 
 def test_each_optimizer_steps_as_it_does_alone():

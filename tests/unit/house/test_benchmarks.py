@@ -93,7 +93,7 @@ def test_a_probe_reads_the_layers_of_every_text_but_the_test_sets(tiny_study, ca
 
 def test_the_states_of_a_probe_are_those_of_each_text_alone():
     torch.manual_seed(1)
-    model = RobertaForMaskedLM(huggingface_config()).roberta.eval()
+    model = RobertaForMaskedLM(huggingface_config(20)).roberta.eval()
     model.set_attn_implementation("eager")
     texts = [[0, 5, 6, 7, 8, 2], [0, 9, 2], [0, 4, 10, 11, 2]]
     kept, entropy = probe.states(model, texts)
