@@ -233,6 +233,8 @@ rule test_curve_fairseq:
         data="<results>/finetuning/data-bin/test",
         checkpoints="<run>/checkpoints",
         history="<run>/history.tsv",
+        selected="<run>/selected.json",
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
     wildcard_constraints:
@@ -252,6 +254,8 @@ rule test_curve_huggingface:
     input:
         history="<run>/history.tsv",
         checkpoints="<run>/checkpoints",
+        selected="<run>/selected.json",
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         token_ids=token_ids("test"),
         parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
     output:

@@ -8,13 +8,14 @@ from finetuning.lib.predictions import write_test_curve
 from training.process import set_threads
 
 
-def main(data, checkpoints, history, curve, batch_size, threads):
+def main(data, checkpoints, history, selected, predictions, curve, batch_size, threads):
     """Write one row an epoch.
 
     Args:
         data: binarized test reviews.
         checkpoints: the run's folder of `checkpoint{epoch}.pt`.
         history: the run's `history.tsv`, which epochs there are.
+        selected, predictions: the run's chosen epoch and what it answers, which is not scored again.
         curve: TSV to write: see `finetuning.lib.predictions.write_test_curve`.
         batch_size: reviews scored at once.
         threads: CPU threads.
@@ -25,7 +26,7 @@ def main(data, checkpoints, history, curve, batch_size, threads):
         task, model = load_task_and_model(os.path.join(checkpoints, f"checkpoint{epoch}.pt"), data)
         return score(task, model, "test", batch_size)
 
-    write_test_curve(curve, history, score_epoch)
+    write_test_curve(curve, history, score_epoch, selected, predictions)
 
 
 if __name__ == "__main__":

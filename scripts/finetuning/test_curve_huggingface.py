@@ -10,12 +10,13 @@ from finetuning.lib.token_ids import read_token_ids
 from training.process import set_threads
 
 
-def main(history, checkpoints, token_ids, curve, batch_size, threads):
+def main(history, checkpoints, selected, predictions, token_ids, curve, batch_size, threads):
     """Score every kept epoch.
 
     Args:
         history: the run's `history.tsv`: which epochs there are.
         checkpoints: the run's folder of checkpoints.
+        selected, predictions: the run's chosen epoch and what it answers, which is not scored again.
         token_ids: `.npz` of the test split.
         curve: TSV to write: see `finetuning.lib.predictions.write_test_curve`.
         batch_size: reviews scored at once.
@@ -28,7 +29,7 @@ def main(history, checkpoints, token_ids, curve, batch_size, threads):
     def score_epoch(epoch):
         return score(load_epoch(checkpoints, epoch), sequences, batch_size, progress=f"epoch {epoch}"), labels
 
-    write_test_curve(curve, history, score_epoch)
+    write_test_curve(curve, history, score_epoch, selected, predictions)
 
 
 if __name__ == "__main__":

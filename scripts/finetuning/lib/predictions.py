@@ -3,7 +3,7 @@
 import torch
 
 from common.errors import StudyError
-from common.files import read_tsv, write_tsv
+from common.files import read_json, read_tsv, write_tsv
 from finetuning.lib.runs import COLUMNS as HISTORY
 from finetuning.lib.scoring import summarize
 
@@ -34,13 +34,15 @@ def write_predictions(path, logits, labels):
     write_tsv(path, (dict(zip(columns, (*row, *of), strict=True)) for *row, of in rows), columns)
 
 
-def write_test_curve(path, history, score_epoch):
+def write_test_curve(path, history, score_epoch, selected, predictions):
     """Write the accuracy on test after every epoch: for figures only, made after training.
 
     Args:
         path: TSV: the columns of `history.tsv`; split is test, metric accuracy (fraction).
         history: the run's `history.tsv`: which epochs there are.
         score_epoch: function of an epoch (1-based) that returns logits float32 (n, classes) and n labels.
+        selected: the run's `selected.json`: the chosen epoch.
+        predictions: what `write_predictions` wrote of it: that epoch is not scored a second time.
 
     Raises:
         StudyError: the history is empty.
@@ -48,8 +50,12 @@ def write_test_curve(path, history, score_epoch):
     epochs = sorted({(int(row["epoch"]), int(row["update"])) for row in read_tsv(history)})
     if not epochs:
         raise StudyError(f"{history} is empty: train the run again")
-    rows = []
+    chosen, rows = read_json(selected)["epoch"], []
     for epoch, update in epochs:
-        accuracy = summarize(*score_epoch(epoch))["accuracy"]
+        if epoch == chosen:
+            answers = [row["label"] == row["prediction"] for row in read_tsv(predictions)]
+            accuracy = sum(answers) / len(answers)
+        else:
+            accuracy = summarize(*score_epoch(epoch))["accuracy"]
         rows.append({"epoch": epoch, "update": update, "split": "test", "metric": "accuracy", "value": accuracy})
     write_tsv(path, rows, HISTORY)

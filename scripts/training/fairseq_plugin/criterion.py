@@ -18,9 +18,9 @@ class FirstTokenConfig(MaskedLmConfig):
 class MaskedLmAndFirstToken(MaskedLmLoss):
     """Masked language modelling in which the state of `<s>` alone must predict the block's masked tokens, too.
 
-    Masked language modelling asks nothing of the first token's state, and a fine-tuned head reads that state alone. Here
-    it predicts the bag of masked tokens through the same output layer; no parameter is added, and the losses that are
-    recorded are those of masked language modelling.
+    Masked language modelling asks nothing of the first token's state, which is all that a fine-tuned head reads. Here
+    that state predicts the bag of masked tokens through the same output layer. No parameter is added, and the losses
+    that are recorded are those of masked language modelling.
 
     Source: Ma et al. (2024), Drop your Decoder: Pre-training with Bag-of-Word Prediction for Dense Passage Retrieval,
         whose bag holds all tokens of the text.

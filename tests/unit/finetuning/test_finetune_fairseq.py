@@ -101,7 +101,7 @@ def made(tmp_path_factory):
         (folder / init / "selected.json").write_text(json.dumps({"epoch": 2}))
         scored = {"data": "test", "checkpoints": f"{init}/checkpoints", "threads": 1}
         predicted = {"selected": f"{init}/selected.json", "predictions": f"{init}/predictions.tsv", "batch_size": 7}
-        curve = {"history": f"{init}/history.tsv", "curve": f"{init}/curve.tsv", "batch_size": 64}
+        curve = predicted | {"history": f"{init}/history.tsv", "curve": f"{init}/curve.tsv", "batch_size": 64}
         runs.append(finetune("fairseq", init, init))
         runs.append(job("finetuning.evaluate_fairseq", **scored, **predicted))
         runs.append(job("finetuning.test_curve_fairseq", **scored, **curve))

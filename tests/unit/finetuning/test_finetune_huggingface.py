@@ -336,7 +336,14 @@ def test_evaluation_and_test_curve(study, finished, tmp_path):
     assert [float(row["probability"]) for row in rows] == pytest.approx(probabilities.tolist(), abs=1e-5)
     assert all(int(row["prediction"]) == (float(row["probability"]) > 0.5) for row in rows)
     test_curve_huggingface.main(
-        str(finished / "history.tsv"), *arguments, str(tmp_path / "curve.tsv"), batch_size=4, threads=1
+        str(finished / "history.tsv"),
+        arguments[0],
+        str(tmp_path / "selected.json"),
+        str(tmp_path / "predictions.tsv"),
+        arguments[1],
+        str(tmp_path / "curve.tsv"),
+        batch_size=4,
+        threads=1,
     )
     curve = read_tsv(tmp_path / "curve.tsv")
     assert [(row["epoch"], row["update"], row["split"], row["metric"]) for row in curve] == [
