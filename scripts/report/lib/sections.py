@@ -133,8 +133,11 @@ def checkpoint(study):
         return None
     points = study.table("pretraining")
     valid = [row for row in points.rows if row["split"] == "valid"]
+    pretraining = settings.get("pretraining") or {}
     return {
         "source": source,
+        "factors": pretraining.get("word_init") == "cooccurrence",
+        "first_token": float(pretraining.get("first_token_weight") or 0) > 0,
         "points": points,
         "drawing": study.drawing(study.path("pretraining_figure")),
         "ends": valid if len(valid) == 1 else [valid[0], valid[-1]],

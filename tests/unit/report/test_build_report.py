@@ -508,6 +508,12 @@ def test_the_curve_of_a_checkpoint_made_here_is_shown(study, tmp_path):
     new = build(folder, files | more, settings)
     assert "6.49 nats per masked token after 500 updates, 3.84 nats per masked token after 9000 updates" in text_of(new)
     assert len(Structure(new).images) == len(Structure(html).images) + 1
+    assert "co-occurrences" not in text_of(new) and "also predicted from the state of <s>" not in text_of(new)
+    told = {"word_init": "cooccurrence", "first_token_weight": 1.0}
+    settings = SETTINGS | {"checkpoint": {"source": "pretrain", "pretraining": told}}
+    shown = text_of(build(folder, files | more, settings))
+    assert "word vectors began as factors of the words’ co-occurrences" in shown
+    assert "Masked tokens were also predicted from the state of <s> in their block" in shown
     assert 'href="figures/pretraining.png"' in new and 'href="checkpoint/pretraining.tsv"' in new
     for source, words in {
         "fetch": "the published checkpoint, fetched",
