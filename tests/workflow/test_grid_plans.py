@@ -10,7 +10,7 @@ from support import studies
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
 
-UPDATES = (250, 500, 1000, 2000, 4000)
+UPDATES = (100, 200, 300, 400, 600)
 HF = {"framework": "huggingface", "model": "checkpoint"}
 
 
@@ -53,8 +53,8 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
     run = inputs_of(jobs, "finetuning/fewer-n300/seed1/history.tsv")
     assert f"{folder}finetuning/token-ids/checkpoint/train-300.npz" in run
     assert f"{folder}finetuning/token-ids/checkpoint/train.npz" not in run
-    run = inputs_of(jobs, "finetuning/on-the-way-update2000/seed1/history.tsv")
-    assert f"{folder}checkpoint/kept/update2000/huggingface" in run
+    run = inputs_of(jobs, "finetuning/on-the-way-update400/seed1/history.tsv")
+    assert f"{folder}checkpoint/kept/update400/huggingface" in run
     assert f"{folder}checkpoint/huggingface" not in run
 
 
