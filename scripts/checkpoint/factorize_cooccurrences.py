@@ -42,7 +42,7 @@ def count_pairs(pieces, lines, n, window=WINDOW, chunk=CHUNK):
         pairs = []
         for distance in range(1, window + 1):
             # A pair is counted with the chunk that its first piece lies in.
-            first = slice(0, min(chunk, len(here) - distance))
+            first = slice(0, max(0, min(chunk, len(here) - distance)))
             second = slice(distance, distance + first.stop)
             together = line[first] == line[second]
             pairs.append(here[first][together].astype(np.int64) * n + here[second][together])

@@ -22,6 +22,15 @@ def test_pairs_within_the_window_are_counted_both_ways_and_across_no_line(chunk)
     assert (counts == expected).all() and counts[1, 1] == 2
 
 
+@pytest.mark.parametrize("n", range(14))
+def test_corpora_and_chunks_of_fewer_pieces_than_the_window_are_counted(n):
+    pieces, lines = np.arange(n) % 3, np.zeros(n, dtype=int)
+    # Of n pieces in one line, n - d pairs stand d apart, each counted both ways.
+    expected = 2 * sum(max(0, n - distance) for distance in range(1, 7))
+    for chunk in (7, 100):
+        assert count_pairs(pieces, lines, 3, window=6, chunk=chunk).sum() == expected
+
+
 def test_an_association_is_the_logarithm_of_how_much_oftener_two_meet_than_by_chance():
     counts = count_pairs(np.array([0, 1, 0, 1, 2, 3]), np.array([0, 0, 1, 1, 2, 2]), 4, window=1)
     # Without smoothing: 0 and 1 meet in 2 of 6 pairs counted both ways; each is a third of the pieces.
