@@ -2,7 +2,7 @@
 
 import os
 
-from checkpoint.lib.opinions import read_column, runs_of, take, words_of
+from checkpoint.lib.opinions import plain, read_column, runs_of, take, words_of
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_lines, write_lines, write_tsv
@@ -42,9 +42,12 @@ def main(files, held_out, folder, table, tables):
 
 
 def held_out_runs(lines):
-    """Return the runs of words that no text may share: of a pair those of each text, too, since either may be short."""
+    """Return the runs of words that no text may share: of a pair those of each text, too, since either may be short.
+
+    Of each as it stands and without tags and character references, as the tables' texts are compared.
+    """
     texts = {text for line in lines for text in (line, *line.split(BETWEEN))}
-    return {run for text in texts for run in runs_of(words_of(text))}
+    return {run for text in texts for form in (text, plain(text)) for run in runs_of(words_of(form))}
 
 
 def common_address(urls):

@@ -1,5 +1,6 @@
 """Texts of public tables, and which of them share words with the reviews that a study measures by."""
 
+import contextlib
 import html
 import re
 import unicodedata
@@ -9,7 +10,8 @@ from data.lib.tables import read_rows
 
 SHORTEST = 15  # characters; below it a text is a title or a mark
 WORDS_IN_A_ROW = 10
-_TAG = re.compile(r"<[^<>]*>")
+# JSON can write half a character, which no UTF-8 file can hold.
+_NO_TEXT = re.compile("<[^<>]*>|[\ud800-\udfff]")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
@@ -40,8 +42,10 @@ def read_column(path, column):
 
 
 def plain(text):
-    """Return a text without HTML tags and character references, in the canonical form of reviews."""
-    return normalise(_TAG.sub(" ", html.unescape(text)))
+    """Return a text without HTML tags, character references and half characters, in the canonical form of reviews."""
+    with contextlib.suppress(ValueError):  # Python reads no number of more than 4300 digits
+        text = html.unescape(text)
+    return normalise(_NO_TEXT.sub(" ", text))
 
 
 def take(texts, known, held_out):

@@ -66,6 +66,27 @@ def test_a_review_of_fewer_than_ten_words_is_kept_out_by_itself_only(tmp_path):
     assert texts == ["Un très bon livre pour l'été."] and counts["n_overlapping"] == "1"
 
 
+def test_tags_and_references_in_a_held_out_review_hide_no_copy_of_it(tmp_path):
+    # Eight words around tags, and a reference in every ten: as they stand, no run of words is the same.
+    short = "Un très bon livre !<br /><br />Il plaira à tous."
+    long = "Lu d&#39;une traite &amp; relu, " + "&quot;bien&quot; écrit et tendre &amp; drôle, " * 4 + "voilà."
+    rows = [json.dumps({"avis": text}) for text in (short, f"Bref : {long}", "Un livre qui plaira")]
+    (texts,), (counts,) = filtered(tmp_path, [([table(tmp_path / "a.jsonl", rows)], "avis", 1)], [short, long])
+    assert texts == ["Un livre qui plaira"] and counts["n_overlapping"] == "2"
+
+
+def test_half_a_character_of_json_is_a_blank(tmp_path):
+    rows = [json.dumps({"avis": "Un livre qui plaira \ud83d"}), json.dumps({"avis": "Un autre\udc4d livre, vraiment"})]
+    (texts,), _ = filtered(tmp_path, [([table(tmp_path / "a.jsonl", rows)], "avis", 1)])
+    assert texts == ["Un livre qui plaira", "Un autre livre, vraiment"]
+
+
+def test_a_reference_to_no_character_stays_as_it_is(tmp_path):
+    text = f"Un livre &amp; &#{'9' * 5000}; pages"
+    (texts,), _ = filtered(tmp_path, [([table(tmp_path / "a.csv", ["avis", text])], "avis", 1)], [f"Autre {text}"])
+    assert texts == [text]
+
+
 def test_neither_text_of_a_held_out_pair_enters(tmp_path):
     first, second = "Un très bon livre", "Il plaira à tous, même aux autres"
     # Four and seven words are no run of ten, and both texts in a row are one.
