@@ -103,7 +103,7 @@ if SUBSETS:
             runtime=grow("10m"),
         params:
             seed=config["data"]["split_seed"],
-            classes=config["data"]["labels"],
+            classes=class_names,
         script:
             "../scripts/data/draw_subset.py"
 
@@ -123,7 +123,7 @@ if SUBSETS:
             mem_mb=grow(2000),
             runtime=grow("10m"),
         params:
-            classes=config["data"]["labels"],
+            classes=class_names,
         script:
             "../scripts/data/train_subset_baselines.py"
 

@@ -109,7 +109,9 @@ def test_a_folder_in_a_table_s_place(tmp_path):
 
 
 def test_braces_in_classes_and_columns_are_none_of_snakemake_s(tmp_path):
-    study = studies.write_study(tmp_path / "study.yaml", write_tables(tmp_path, ["{x}", "a {b}"], "{text}"))
+    changes = write_tables(tmp_path, ["{x}", "a {b}"], "{text}")
+    few = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained", "n_train": 4}
+    study = studies.write_study(tmp_path / "study.yaml", changes | {"finetuning": {"arms": {"few": few}}})
     # Every rule's parameters, and the splits themselves.
     assert studies.plan(tmp_path, study=study)["build_report"] == 1
     done = studies.snakemake(tmp_path, "results/tiny/data/manifest.json", study=study)
