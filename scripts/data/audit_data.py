@@ -24,8 +24,12 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 def normalised(text):
-    """Return `text` as compared: compatibility form, case folded, everything but letters and digits one space."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    """Return `text` as compared: compatibility form, case folded, everything but letters and digits one space.
+
+    Of a text without any (an emoji alone) the signs are kept: two such texts need not be the same.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _NOT_WORD.sub(" ", folded).strip() or " ".join(folded.split())
 
 
 def shingle_matrix(texts):

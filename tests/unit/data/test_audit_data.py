@@ -31,7 +31,8 @@ def reviews(n, seed, length=30):
 def test_normalised():
     assert normalised("  L’Été, « SUPERBE »…\tlu_2 fois ! ") == "l été superbe lu 2 fois"
     assert normalised("ﬁn") == "fin"  # the ligature
-    assert normalised("...") == ""
+    # Without letters or digits the signs are all there is to compare.
+    assert normalised("... ") == normalised("…") == "..." and normalised("👍  👍") == "👍 👍" and normalised(" ") == ""
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,14 @@ def test_a_planted_duplicate_across_splits_is_found():
         ("valid", 3, "test", 9, "near"),
         ("test", 20, "unlabelled", 100, "exact"),
     }
+
+
+def test_texts_without_letters_are_alike_only_where_their_signs_are(tmp_path):
+    splits = {"train": ["👍", "!!!", "👍 👍"], "valid": ["..."], "test": ["👎", "👍", ":("], "unlabelled": []}
+    found = [(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits)]
+    assert found == [("train", 0, "test", 1, "exact")]
+    write_lines(tmp_path / "corpus.txt", ["* * *", "Un livre", ":("])
+    assert [e["line"] for e in find_in_corpus(splits["test"], [str(tmp_path / "corpus.txt")])] == [2]
 
 
 def test_clean_splits_have_no_duplicate():
