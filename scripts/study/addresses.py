@@ -93,7 +93,7 @@ def missing_file(path):
 
 
 def expand_addresses(patterns, pins, key):
-    """Return addresses, with each pattern (`*`) replaced by the pinned addresses that it matches, in their order.
+    """Return addresses, each once, with each pattern (`*`) replaced by the pinned addresses that it matches, in order.
 
     Args:
         patterns: addresses, or patterns of them.
@@ -109,7 +109,7 @@ def expand_addresses(patterns, pins, key):
         if not matches:
             raise StudyError(f"{key}: no address of the table `checksums` matches {pattern}")
         found += matches
-    return found
+    return list(dict.fromkeys(found))
 
 
 def retrievals(config, pins):

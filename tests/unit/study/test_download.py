@@ -7,7 +7,7 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_json
-from study.addresses import pieces_addresses, record_path, retrievals, source_addresses, table_files
+from study.addresses import expand_addresses, pieces_addresses, record_path, retrievals, source_addresses, table_files
 from study.download import expected, mirror_path, read_checksums, retrieve
 from support import studies
 from support.servers import serve, unused_address
@@ -340,6 +340,13 @@ def test_a_table_saved_on_windows(tmp_path):
     path = table(tmp_path, ("https://a.org/f", DIGEST, "7"))
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert read_checksums(path) == {"https://a.org/f": {"sha256": DIGEST, "size": 7}}
+
+
+def test_an_address_that_two_patterns_match_is_taken_once():
+    pins = dict.fromkeys(("https://a.org/1.txt", "https://a.org/2.txt", "https://b.org/3.txt"))
+    patterns = ["https://a.org/2*", "https://a.org/*", "https://b.org/3.txt", "https://*.org/3*"]
+    found = expand_addresses(patterns, pins, "checkpoint.corpus.files")
+    assert found == ["https://a.org/2.txt", "https://a.org/1.txt", "https://b.org/3.txt"]
 
 
 def test_the_project_s_own_table_is_sound():
