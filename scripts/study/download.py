@@ -139,7 +139,7 @@ def read_checksums(path):
         url, digest, size = row.get("url"), row.get("sha256"), row.get("bytes")
         if url is None or digest is None or size is None or None in row:
             raise StudyError(f"{path}, line {number}: needs the columns url, sha256 and bytes, separated by tabs")
-        digest = digest.strip().lower() or None
+        url, digest = url.strip(), digest.strip().lower() or None
         if digest and not re.fullmatch("[0-9a-f]{64}", digest):
             raise StudyError(f"{path}, line {number}: sha256 must be 64 hexadecimal digits, not {digest!r}")
         if not re.fullmatch("[0-9]{0,18}", size.strip()):

@@ -349,6 +349,11 @@ def test_an_address_that_two_patterns_match_is_taken_once():
     assert found == ["https://a.org/2.txt", "https://a.org/1.txt", "https://b.org/3.txt"]
 
 
+def test_blanks_around_an_address_of_the_table_do_not_unpin_it(tmp_path):
+    path = table(tmp_path, (" https://a.org/f ", f" {DIGEST} ", " 7 "))
+    assert read_checksums(path) == {"https://a.org/f": {"sha256": DIGEST, "size": 7}}
+
+
 def test_the_project_s_own_table_is_sound():
     pins = read_checksums(os.path.join(studies.ROOT, "studies", "checksums.tsv"))
     # Seven files of CLS-Books and 100 novels, at least.
