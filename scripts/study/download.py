@@ -358,8 +358,10 @@ def _answer(session, name, url, timeout, part):
 
     address, rest = asked_at(url), part.headers()
     for _ in range(REDIRECTS + 1):
-        headers = rest | pass_for(url, address)
-        response = session.get(address, headers=headers, stream=True, timeout=timeout, allow_redirects=False)
+        sent = pass_for(url, address)
+        # Else the user's ~/.netrc would take the pass's place.
+        session.auth = (lambda request: request) if sent else None
+        response = session.get(address, headers=rest | sent, stream=True, timeout=timeout, allow_redirects=False)
         if is_asked(url, address) and any(promised(response.headers)):
             part.said_size, part.said_sha256 = promised(response.headers)
         if not response.is_redirect:

@@ -76,6 +76,14 @@ def test_a_model_that_was_renamed_is_followed_on_the_hub_with_the_token(hub, tmp
     assert hub.headers("storage", "Authorization") == [None]
 
 
+def test_the_token_is_sent_though_the_users_netrc_knows_the_host(hub, tmp_path, monkeypatch):
+    (tmp_path / "netrc").write_text("default login someone password old\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    assert retrieve(url("config.json"), tmp_path / "f", **FAST)["bytes"] == len(SMALL)
+    assert hub.headers("hub", "Authorization") == [f"Bearer {TOKEN}"] * 2
+
+
 @pytest.mark.parametrize("tagged", [True, False])
 def test_a_broken_transfer_goes_on_where_it_broke(hub, tmp_path, capsys, tagged):
     """By the storage's ETag, or by the hash that the hub says; each attempt has the hub sign a link of its own."""
