@@ -433,7 +433,8 @@ def _lengths(name, response, part, limit):
         StudyError: the file is too large; before it is fetched.
         _Transient: the rest of another place.
     """
-    if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+    encodings = {response.headers.get(f"{kind}-encoding", "").lower() for kind in ("content", "transfer")}
+    if encodings - {"", "identity", "chunked"}:
         raise StudyError(f"{name}: the server sends the file compressed although asked not to: use a `mirror`")
     arrived, length = 0, response.headers.get("content-length", "")
     length = int(length) if length.isdecimal() else None

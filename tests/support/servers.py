@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gzip
 import http.server
 import os
 import ssl
@@ -25,6 +26,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     /loop/NAME           302 to itself
     /redirect-to/ADDRESS 302 to that address
     /packed/PATH         the file, with a Content-Encoding nobody asked for
+    /packed-on-its-way/PATH  the file in gzip, with a Transfer-Encoding nobody asked for
     """
 
     def do_GET(self):
@@ -115,6 +117,11 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         body = self._file(rest)
         self._head(200, len(body), Content_Encoding="gzip")
         self.wfile.write(body)
+
+    def _packed_on_its_way(self, rest):
+        body = gzip.compress(self._file(rest))
+        self._head(200, Transfer_Encoding="gzip, chunked")
+        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
 
 
 @contextlib.contextmanager

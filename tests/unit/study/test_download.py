@@ -197,8 +197,9 @@ def test_empty_file(server, tmp_path):
     assert "empty" in refused(server.address + "/empty.txt", tmp_path)
 
 
-def test_unrequested_compression(server, tmp_path):
-    assert "compressed" in refused(server.address + "/packed/file.txt", tmp_path)
+@pytest.mark.parametrize("kind", ["packed", "packed-on-its-way"])
+def test_unrequested_compression(server, tmp_path, kind):
+    assert "compressed" in refused(f"{server.address}/{kind}/file.txt", tmp_path)
 
 
 def test_redirect_is_followed(server, tmp_path):
