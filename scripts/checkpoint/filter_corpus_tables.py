@@ -1,6 +1,7 @@
 """Take the texts out of public tables to pretrain on, without what shares words with the valid and test reviews."""
 
 import os
+from urllib.parse import urlsplit
 
 from checkpoint.lib.opinions import plain, read_column, runs_of, take, words_of
 from common.entry import run
@@ -51,7 +52,9 @@ def held_out_runs(lines):
 
 
 def common_address(urls):
-    """Return the address itself, or the folder that several have in common."""
+    """Return the address itself, or the folder that several have in common; of several hosts all addresses."""
+    if len({urlsplit(url)[:2] for url in urls}) > 1:
+        return " ".join(urls)
     return urls[0] if len(urls) == 1 else os.path.commonpath(urls).replace(":/", "://", 1)
 
 
