@@ -39,7 +39,12 @@ def check_study(config, root):
                 f"configuration: claims, entry {i}: there is no file {os.path.join(root, file)}; name a file like "
                 "claims/open.yaml, or leave claims empty: []"
             )
-    pins = read_checksums(config["checksums"] and os.path.join(root, config["checksums"]))
+    checksums = config["checksums"] and os.path.join(root, config["checksums"])
+    if checksums and not os.path.isfile(checksums):
+        raise StudyError(
+            f"configuration: checksums: there is no file {checksums}; name a table like studies/checksums.tsv, or null"
+        )
+    pins = read_checksums(checksums)
     for key, part in (
         ("checkpoint.corpus.files", config["checkpoint"]["corpus"]),
         ("qa.base.embedded.files", config["qa"]["base"]["embedded"]),

@@ -597,6 +597,12 @@ def test_the_open_study_takes_all_novels_for_both_its_models():
     assert config["qa"]["base"]["embedded"]["files"] == novels
 
 
+@pytest.mark.parametrize("table", ["studies/none.tsv", "studies"])
+def test_a_missing_table_of_checksums_is_named(table):
+    with pytest.raises(StudyError, match=rf"configuration: checksums: there is no file .*/{table}; name a table like"):
+        check_study(changed({"checksums": table}), str(ROOT))
+
+
 def test_a_missing_file_of_claims_is_named():
     with pytest.raises(StudyError, match=r"claims, entry 2: there is no file .*/claims/none\.yaml; name a file like"):
         check_study(changed({"claims": ["claims/open.yaml", "claims/none.yaml"]}), str(ROOT))
