@@ -1,9 +1,9 @@
 """The study's settings: checked against the schema and against each other, faults reported in plain words."""
 
 import difflib
-import math
 import os
 import re
+import sys
 
 import jsonschema
 import yaml
@@ -479,8 +479,8 @@ def _is_whole(_, value):
 
 
 def _is_number(_, value):
-    """Tell whether a value is a finite number: .nan passes every bound."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Tell whether a value is a number that a float holds: .nan passes every bound."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _validator(schema):

@@ -409,6 +409,10 @@ FAULTS = {
         {"qa.training.updates": 10**30},
         ["qa.training.updates is 1000000000000000000000000000000, more than the 4294967295"],
     ),
+    "number that no float holds": (
+        {"finetuning.training.clip_norm": 10**309},
+        ["finetuning.training.clip_norm is 1000", "it must be a number, at least 0"],
+    ),
     "number in a list that no library takes": (
         {"qa.rank_sweep.ranks": [8, 2**32]},
         ["qa.rank_sweep.ranks, entry 2 is 4294967296"],
