@@ -30,6 +30,8 @@ TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
 MINIMUM_RATE = 100
 # Longest pause that a server's Retry-After is granted (seconds).
 PATIENCE = 300
+# What a file begins with that stands for another one in a Git repository.
+LFS = b"version https://git-lfs.github.com/spec/"
 # A file name on Linux holds at most 255 bytes; room is left for the temporary prefix.
 NAME_LIMIT = 200
 
@@ -460,7 +462,7 @@ def _lengths(name, response, part, limit):
 
 
 def _guard(name, url, response, size, limit, stall, arrived=0):
-    """Yield the body's blocks; stop at a page in place of a file, at too many bytes, at a crawl."""
+    """Yield the body's blocks; stop at a page or pointer in place of a file, at too many bytes, at a crawl."""
     bound = limit if size is None else size
     wants_page = urlsplit(url).path.lower().endswith((".html", ".htm", ".xhtml"))
     kind = response.headers.get("content-type", "").lower()
@@ -474,6 +476,11 @@ def _guard(name, url, response, size, limit, stall, arrived=0):
             head = (head + block)[:512]
             if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
                 raise StudyError(_page(name))
+            if head.startswith(LFS):
+                raise StudyError(
+                    f"{name}: the server sent a pointer of Git LFS in place of the file; GitHub has the file itself at "
+                    "https://media.githubusercontent.com/media/OWNER/REPOSITORY/COMMIT/PATH"
+                )
         count += len(block)
         received += len(block)
         if count > bound:

@@ -149,6 +149,13 @@ def test_a_web_page_may_be_asked_for(server, tmp_path):
     assert retrieve(server.address + "/page.html", tmp_path / "page.html", **FAST)["bytes"] == 13
 
 
+def test_a_pointer_of_git_lfs_in_place_of_a_file(server, tmp_path):
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{DIGEST}\nsize {len(CONTENT)}\n"
+    (tmp_path / "served" / "corpus.txt").write_text(pointer)
+    message = refused(server.address + "/corpus.txt", tmp_path)
+    assert "Git LFS" in message and "media.githubusercontent.com" in message
+
+
 def test_truncated_body_is_tried_again_then_named(server, tmp_path):
     message = refused(server.address + "/truncated/file.txt", tmp_path, attempts=3)
     assert "3 attempts" in message
