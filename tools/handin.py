@@ -25,6 +25,7 @@ from common.errors import StudyError
 from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
 from common.frames import read_frame
+from data.lib.reviews import noun_of
 from qa import plot_qa_loss, plot_rank_sweep
 from report.lib.arms import label_of
 from report.lib.formats import FILTERS
@@ -127,7 +128,13 @@ def numbers(folder):
             found[name] = (str(text), file, line)
 
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
-    for name in ("n_train", "n_valid", "n_test"):
+    names = ("n_train", "n_valid", "n_test")
+    if len({row["n_train"] for row in runs}) > 1:
+        # Arms with an `n_train` of their own: no one size is the study's.
+        names = names[1:]
+        for line, row in enumerate(runs, start=2):
+            add(f"arms.{row['arm']}.n_train", FILTERS["integer"](row["n_train"]), "runs.tsv", line)
+    for name in names:
         add(f"study.{name}", FILTERS["integer"](runs[0][name]), "runs.tsv", 2)
     for file, names in (
         ("test_accuracy.tsv", ("mean", "sd_ddof1", "min", "max", "n_seeds")),
@@ -213,17 +220,25 @@ def methods(folder):
     return "\n\n".join(texts)
 
 
-def first_template(folder, known):
-    """Return a text to begin with: one sentence an arm and the verdict of each pair, all its numbers named."""
+def first_template(folder, known, texts):
+    """Return a text to begin with: one sentence an arm and the verdict of each pair, all its numbers named.
+
+    Args:
+        folder: results folder.
+        known: `numbers`.
+        texts: what the study's texts are called, as in "reviews".
+    """
     arms = [(row["arm"], label_of(row)) for row in read_tsv(os.path.join(folder, "test_accuracy.tsv"))]
     sentences = []
     for key, label in arms:
         spread = ""
         if f"arms.{key}.t_low" in known:
             spread = f", {{arms.{key}.t_low}} to {{arms.{key}.t_high}} % by the t-interval over seeds"
-        sentences.append(
-            f"{label} reaches {{arms.{key}.mean}} % test accuracy (mean of {{arms.{key}.n_seeds}} seeds{spread})."
-        )
+        seeds = "one seed" if known[f"arms.{key}.n_seeds"][0] == "1" else f"mean of {{arms.{key}.n_seeds}} seeds"
+        size = f" from {{arms.{key}.n_train}} {texts}" if f"arms.{key}.n_train" in known else ""
+        sentences.append(f"{label} reaches {{arms.{key}.mean}} % test accuracy{size} ({seeds}{spread}).")
+    trained = f"trained on {{study.n_train}} {texts} and " if "study.n_train" in known else ""
+    on = "" if trained else f" {texts}"
     verdicts = [f"{{{name}}}" for name in known if name.endswith(".verdict")]
     shown = [
         ("arms", "Test accuracy of every seed, the mean and its interval."),
@@ -231,7 +246,7 @@ def first_template(folder, known):
     ]
     drawn = [f"![{words}](figures/{name}.png)" for name, words in shown]
     parts = [
-        "# Results", "The study trained on {study.n_train} reviews and tested on {study.n_test}.", " ".join(sentences),
+        "# Results", f"The study {trained}tested on {{study.n_test}}{on}.", " ".join(sentences),
         *verdicts, *drawn, "# Methods", "The methods are those of `methods.md`.",
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
@@ -253,27 +268,31 @@ def main(folder):
     known = numbers(folder)
     rows = [{"name": name, "number": text, "file": file, "row": line} for name, (text, file, line) in known.items()]
     write_tsv(os.path.join(place, "numbers.tsv"), rows, ("name", "number", "file", "row"))
+    manifest = read_json(os.path.join(folder, "data", "manifest.json"))
+    texts = noun_of(manifest)["many"]
     template = os.path.join(place, "report.template.md")
     if not os.path.exists(template):
-        write_text(template, first_template(folder, known))
+        write_text(template, first_template(folder, known, texts))
     with open(template, encoding="utf-8") as handle:
         write_text(os.path.join(place, "report.md"), filled(handle.read(), known))
     write_text(os.path.join(place, "methods.md"), methods(folder) + "\n")
-    pairs, note = pairs_table(folder), "Differences in percentage points, intervals over seeds and reviews."
-    write_text(os.path.join(place, "tables", "pairs.md"), as_markdown(pairs, note))
-    write_text(os.path.join(place, "tables", "pairs.tex"), as_latex(pairs.set_index("Pair"), note))
+    pairs, note = pairs_table(folder), f"Differences in percentage points, intervals over seeds and {texts}."
+    if len(pairs):
+        write_text(os.path.join(place, "tables", "pairs.md"), as_markdown(pairs, note))
+        write_text(os.path.join(place, "tables", "pairs.tex"), as_latex(pairs.set_index("Pair"), note))
     for ending in ("md", "tex"):
         with open(os.path.join(folder, f"test_accuracy.{ending}"), encoding="utf-8") as handle:
             write_text(os.path.join(place, "tables", f"test_accuracy.{ending}"), handle.read())
     settings = read_json(os.path.join(folder, "settings.json"))
-    synthetic = bool(read_json(os.path.join(folder, "data", "manifest.json"))["synthetic"])
+    synthetic = bool(manifest["synthetic"])
     set_style()
     os.makedirs(os.path.join(place, "figures"), exist_ok=True)
     drawn = 0
     for name, figure, wide in figures(folder, (settings.get("report") or {}).get("colours")):
         save_for_print(figure, os.path.join(place, "figures", name), wide, synthetic)
         drawn += 1
-    print(f"{drawn} figures, 2 tables and {len(known)} numbers to name: {os.path.abspath(place)}")
+    tables = "2 tables" if len(pairs) else "1 table"
+    print(f"{drawn} figures, {tables} and {len(known)} numbers to name: {os.path.abspath(place)}")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,43 @@ def test_the_students_words_stay_and_numbers_follow_the_files(folder):
         write_text(template, kept)
 
 
+def test_a_study_of_one_arm_has_no_table_of_pairs(tmp_path):
+    labels, runs = simulated(random.Random(3), 60, [("fairseq", "pretrained")], [1], [0.8])
+    with contextlib.redirect_stdout(io.StringIO()):
+        files = write_tables(tmp_path, labels, runs)
+    row = {"baseline": "tfidf_words", "features": "words", "valid_accuracy": 0.7, "test_accuracy": 0.7125}
+    write_tsv(tmp_path / "baselines.tsv", [row], tuple(row))
+    make_page(tmp_path, files, settings_of(runs))
+    write_json(tmp_path / "settings.json", settings_of(runs))
+    handin.main(str(tmp_path))
+    place = tmp_path / "handin"
+    assert {path.name for path in (place / "tables").iterdir()} == {"test_accuracy.md", "test_accuracy.tex"}
+    assert "% test accuracy (one seed)." in (place / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_first_text_calls_the_texts_what_they_are_and_counts_one_seed(folder):
+    known = handin.numbers(str(folder))
+    known["arms.fairseq-random.n_seeds"] = ("1", "test_accuracy.tsv", 3)
+    text = handin.first_template(str(folder), known, "texts")
+    assert "trained on {study.n_train} texts and tested on {study.n_test}." in text and "review" not in text
+    assert "(one seed" in text and "(mean of {arms.fairseq-pretrained.n_seeds} seeds" in text
+
+
+def test_several_sizes_of_training_set_are_not_told_as_one(folder, tmp_path):
+    rows = read_tsv(folder / "runs.tsv")
+    for name in ("test_accuracy.tsv", "figures/arms.tsv", "statistics/pairs.tsv", "baselines.tsv"):
+        write_text(tmp_path / name, (folder / name).read_text(encoding="utf-8"))
+    for row in rows:
+        row["n_train"] = "100" if row["arm"] == "fairseq-random" else "1800"
+    write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
+    known = handin.numbers(str(tmp_path))
+    assert "study.n_train" not in known
+    assert known["arms.fairseq-random.n_train"][0] == "100"
+    assert known["arms.fairseq-pretrained.n_train"][0] == "1\u202f800"
+    text = handin.first_template(str(tmp_path), known, "reviews")
+    assert "The study tested on {study.n_test} reviews." in text and "study.n_train" not in text
+
+
 def test_an_arm_whose_name_is_a_number_may_be_named():
     known = {"arms.1.mean": ("80.00", "test_accuracy.tsv", 2)}
     assert handin.filled("1 reaches {arms.1.mean} %.", known) == "1 reaches 80.00 %.\n"
