@@ -145,7 +145,7 @@ def checkpoint(study):
 
 
 def question_answering(study):
-    """BLOOM with LoRA: loss, perplexity, and answers side by side."""
+    """A language model with LoRA: loss, perplexity, and answers side by side."""
     if not study.has("qa_summary", "qa_loss_figure"):
         return None
     summary, manifest = study.table("qa_summary"), study.json("qa_manifest")
@@ -155,6 +155,11 @@ def question_answering(study):
     # Pairs from elsewhere do not say what language they are in.
     lang = "fr" if manifest.get("source") == "embedded" else None
     swept = study.table("qa_rank_sweep") if study.has("qa_rank_sweep", "qa_rank_sweep_figure") else None
+    qa = study.settings.get("qa") or {}
+    base, lora = (located(qa.get(name) or {}, "config", f"qa.{name}") for name in ("base", "lora"))
+    if any("lora_alpha" in own for own in (qa.get("arms") or {}).values()):
+        # Then no one alpha is the study's.
+        lora = {name: value for name, value in lora.items() if name != "lora_alpha"}
     return {
         "summary": Table(before_and_after(summary.rows), summary.href),
         "loss": study.table("qa_loss"),
@@ -165,12 +170,29 @@ def question_answering(study):
         "one": one,
         "manifest": manifest,
         "splits": [(name, part["n"]) for name, part in (manifest.get("splits") or {}).items() if "n" in part],
-        "base": located((study.settings.get("qa") or {}).get("base") or {}, "config", "qa.base"),
-        "lora": located((study.settings.get("qa") or {}).get("lora") or {}, "config", "qa.lora"),
+        "base": base,
+        "bloom": is_bloom(base),
+        "lora": lora,
         "swept": swept,
+        "sweep_ends": sweep_ends(swept.rows) if swept else None,
         "sweep_drawing": study.drawing(study.path("qa_rank_sweep_figure")) if swept else None,
         "schematic": study.drawing(study.path("lora_schematic")) if study.has("lora_schematic") else None,
     }
+
+
+def is_bloom(base):
+    """Say whether the base model is known to be a BLOOM: the one that the study trains, or by its name on the hub."""
+    source = base.get("source")
+    return source == "embedded" or (source == "hub" and "bloom" in base["hub"]["repo"].lower())
+
+
+def sweep_ends(rows):
+    """Return a row of the smallest and of the largest rank of a sweep, with the seeds' mean held-out loss."""
+    ends = []
+    for row in (rows[0], rows[-1]):
+        losses = [other["heldout_loss"] for other in rows if other["rank"] == row["rank"]]
+        ends.append(row | {"heldout_loss": derive("mean", *losses)})
+    return ends
 
 
 def marked(before, after):

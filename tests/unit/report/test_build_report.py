@@ -339,6 +339,29 @@ def test_question_answering_says_what_it_measures(study, tmp_path):
     assert 'alt="Drawing: an input goes through a frozen matrix W' in drawing[: drawing.index("</figure>")]
 
 
+def test_question_answering_names_no_other_base_no_shared_alpha_and_no_single_seed(study, tmp_path):
+    _, files, _ = study
+    files = files | make_answers(tmp_path, files)
+    rows = read_tsv(files["qa_rank_sweep"])
+    losses = {("2", "1"): 0.6, ("2", "2"): 0.8, ("64", "1"): 0.5, ("64", "2"): 0.2}
+    rows = [row | {"seed": seed} for row in rows for seed in "12"]
+    rows = [row | {"heldout_loss": losses[row["rank"], row["seed"]]} for row in rows]
+    write_tsv(files["qa_rank_sweep"], rows, tuple(rows[0]))
+
+    def text(qa):
+        return text_of(build(tmp_path, files, SETTINGS | {"qa": qa}))
+
+    qa = {"base": {"source": "hub", "hub": {"repo": "Qwen/Qwen2-0.5B"}}, "lora": {"lora_alpha": 16}, "arms": {}}
+    other = text(qa)
+    assert "Question answering with LoRA" in other and "Question answering: BLOOM" not in other
+    assert "Alpha (16 here):" in other
+    # Means over two seeds: (0.6 + 0.8) / 2 and (0.5 + 0.2) / 2.
+    assert "and the mean held-out loss from 0.70 to 0.35 nats" in other and "Each rank has one seed" not in other
+    qa |= {"base": {"source": "hub", "hub": {"repo": "bigscience/bloom-560m"}}, "arms": {"wide": {"lora_alpha": 64}}}
+    bloom = text(qa)
+    assert "Question answering: BLOOM with LoRA" in bloom and "Alpha : the update" in bloom and "16 here" not in bloom
+
+
 def test_markup_in_a_question_is_shown_and_not_obeyed(study, tmp_path):
     _, files, _ = study
     hostile = "</td><script>alert('q')</script><img src=x onerror=alert(1)> & <b>gras</b> ?"
