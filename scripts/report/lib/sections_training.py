@@ -28,16 +28,24 @@ def all_curves(study):
     for svg in study.paths("all_curves"):
         place = os.path.splitext(svg)[0]
         points = study.read(data[place])
-        last = points[points["epoch"] == points["epoch"].iloc[-1]]
         figures.append(
             {
                 "measure": os.path.basename(place),
                 "drawing": study.drawing(svg),
                 "points": Table(points.to_dict("records"), study.link(data[place])),
-                "ends": {split: own.to_dict("records") for split, own in last.groupby("split", sort=False)},
+                "ends": last_points(points),
             }
         )
     return {"figures": figures, "panels": panels(study), "history_href": study.href("history")}
+
+
+def last_points(points):
+    """Return {split: [the last rows of the arms that ended alike]}: after one epoch and update, with as many seeds."""
+    last = points.drop_duplicates(["arm", "split"], keep="last")
+    return {
+        split: [rows.to_dict("records") for _, rows in own.groupby(["epoch", "update", "n_seeds"], sort=False)]
+        for split, own in last.groupby("split", sort=False)
+    }
 
 
 def panels(study):

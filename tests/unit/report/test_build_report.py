@@ -1,6 +1,7 @@
 """The report page: right for every study, self-contained, accessible by structure, the same bytes at every build."""
 
 import json
+import os
 import re
 import shutil
 from collections import Counter
@@ -157,6 +158,25 @@ def test_all_arms_over_training_are_described_with_mean_sd_and_n(study):
     assert "Validation after epoch 5 (update 1 125), mean over 3 seeds ± SD (ddof 1): fairseq, pretrained" in text
     assert "fairseq, pretrained 80.17 ± 2.75 %" in text
     assert "This study scores test for the chosen epoch only" in text
+
+
+def test_arms_of_other_lengths_are_told_at_their_own_last_epochs_and_updates(study, tmp_path):
+    _, files, _ = study
+    svg, data = files["all_curves"][0], files["all_curves_data"][0]
+    rows = read_tsv(data)
+    # The second arm took five times the updates, the third ended after epoch 3.
+    kept = [row for row in rows if row["arm"] != "huggingface-pretrained" or int(row["epoch"]) <= 3]
+    kept = [row | {"update": int(row["update"]) * (5 if row["arm"] == "fairseq-random" else 1)} for row in kept]
+    write_tsv(tmp_path / os.path.basename(data), kept, tuple(rows[0]))
+    shutil.copy(svg, tmp_path)
+    changed = {name: [str(tmp_path / os.path.basename(path))] for name, path in
+               (("all_curves", svg), ("all_curves_data", data))}  # fmt: skip
+    text = text_of(build(tmp_path, files | changed))
+    told = text.partition("Validation after epoch 5 (update 1 125)")[2].partition("This study scores test")[0]
+    first, second, third = re.split(r"Validation after epoch [35] \(update [\d ]+\)", told)
+    assert "(update 5 625)" in told and "Validation after epoch 3 (update 675)" in told
+    assert "fairseq, pretrained" in first and "random" not in first
+    assert "fairseq, random" in second and "Hugging Face" not in second and "Hugging Face, pretrained" in third
 
 
 def test_the_page_speaks_of_overfitting_with_its_n(study):
