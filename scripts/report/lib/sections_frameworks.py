@@ -12,7 +12,8 @@ def frameworks(study):
         return None
     steps = study.table("framework_steps")
     settings = study.settings.get("finetuning") or {}
-    asked = pairs_asked(study.table("pairs").rows, settings.get("arms") or {})
+    arms, mode = settings.get("arms") or {}, settings.get("protocol", "")
+    asked = pairs_asked(study.table("pairs").rows, arms)
     files = [
         {"framework": row["framework"], "rule": row["rule"], "file": FILTERS["word"](row["files"], place)}
         for row in steps.rows
@@ -26,5 +27,5 @@ def frameworks(study):
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
         "pairs": asked.get("frameworks", []),
-        "mode": settings.get("protocol", ""),
+        "modes": sorted({arm.get("protocol") or mode for arm in arms.values()}),
     }

@@ -33,6 +33,8 @@ def methods(study):
         "training": training if all(name in training for name in needed) else None,
         "mode": settings.get("protocol", ""),
         "own": own,
+        # Its own defaults have no weight decay: see `finetuning.lib.protocol.framework_settings`.
+        "undecayed": settings.get("protocol") == "published" and "huggingface" in {row["framework"] for row in first},
         "several_frameworks": len({row["framework"] for row in first}) > 1,
         "select_by": SELECTED_BY.get(settings.get("select_by")),
         "method": method,

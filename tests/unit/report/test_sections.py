@@ -78,6 +78,36 @@ def test_methods_name_every_size_and_each_arm_with_settings_of_its_own(tmp_path)
     assert "With settings of their own: few; early (see the settings)." in text
 
 
+@pytest.mark.parametrize(
+    ("arms", "said"),
+    [
+        ([FAIRSEQ, HUGGINGFACE], "weight decay 0.1 in fairseq and none in Hugging Face), linear warm-up"),
+        ([HUGGINGFACE], "peak learning rate 1e-05, no weight decay), linear warm-up"),
+        ([FAIRSEQ], "weight decay 0.1), linear warm-up"),
+    ],
+)
+def test_methods_name_the_weight_decay_of_each_frameworks_own_defaults(tmp_path, arms, said):
+    # Of `finetuning.lib.protocol.framework_settings`, published: Hugging Face's example has none.
+    files, settings = study_of(tmp_path, arms, [1, 2])
+    settings["finetuning"]["protocol"] = "published"
+    settings["finetuning"]["training"] |= {"epochs": 2, "batch_size": 8, "weight_decay": 0.1}
+    assert said in section(make_page(tmp_path, files, settings), "methods")
+    check_page(tmp_path, files, settings)
+
+
+def test_frameworks_are_not_said_to_be_set_alike_where_arms_have_another_protocol(tmp_path):
+    files, settings = study_of(tmp_path, [FAIRSEQ, HUGGINGFACE], [1, 2])
+    files |= make_rest(tmp_path, random.Random(1))
+    assert "This study sets them alike." in section(make_page(tmp_path, files, settings), "frameworks")
+    settings["finetuning"]["arms"]["huggingface-pretrained"]["protocol"] = "published"
+    text = section(make_page(tmp_path, files, settings), "frameworks")
+    assert "sets them alike" not in text
+    assert "Some arms set them alike, the others leave each framework its own (see the settings)." in text
+    for arm in settings["finetuning"]["arms"].values():
+        arm["protocol"] = "published"
+    assert "This study leaves each framework its own." in section(make_page(tmp_path, files, settings), "frameworks")
+
+
 def test_one_run_disagrees_with_none(tmp_path):
     files, settings = study_of(tmp_path, [FAIRSEQ], [1])
     files |= make_errors(tmp_path, files)
