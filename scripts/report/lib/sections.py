@@ -119,8 +119,14 @@ def learned(study):
 
 def checkpoint(study):
     """What the pretrained arms start from: the curve where the study made it."""
-    if CHECKPOINT not in set(study.frame("runs")["model"]):
+    arms = study.frame("runs").drop_duplicates(ARM).to_dict("records")
+    own = [row for row in arms if row["model"] == CHECKPOINT]
+    if not own:
         return None
+    started = [row for row in own if row["init"] == "pretrained"]
+    # Of whom the section speaks: all pretrained arms need no names.
+    whose = {"every": started == [row for row in arms if row["init"] == "pretrained"] and bool(started)}
+    whose |= {"started": bool(started), "of": started or own}
     settings = study.settings.get("checkpoint") or {}
     source = settings.get("source")
     if source in ("fetch", "folder"):
@@ -128,7 +134,7 @@ def checkpoint(study):
         # Older records do not say.
         unverified = any(record.get("heads_verified") is False for record in records)
         sizes = located(settings.get("architecture") or {}, "config", "checkpoint.architecture")
-        return {"source": source, "heads": sizes["heads"] if unverified else None}
+        return {"source": source, "whose": whose, "heads": sizes["heads"] if unverified else None}
     if not study.has("pretraining", "pretraining_figure"):
         return None
     points = study.table("pretraining")
@@ -136,6 +142,7 @@ def checkpoint(study):
     pretraining = settings.get("pretraining") or {}
     return {
         "source": source,
+        "whose": whose,
         "factors": pretraining.get("word_init") == "cooccurrence",
         "first_token": float(pretraining.get("first_token_weight") or 0) > 0,
         "points": points,

@@ -13,6 +13,7 @@ from common.files import read_tsv, write_tsv
 from report.lib.formats import FORMATS
 from report.lib.inputs import Study
 from report.lib.page import Page
+from report.lib.sections import checkpoint
 from report.lib.sections_recipes import unshown
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
@@ -106,6 +107,25 @@ def test_frameworks_are_not_said_to_be_set_alike_where_arms_have_another_protoco
     for arm in settings["finetuning"]["arms"].values():
         arm["protocol"] = "published"
     assert "This study leaves each framework its own." in section(make_page(tmp_path, files, settings), "frameworks")
+
+
+@pytest.mark.parametrize(
+    ("arms", "said"),
+    [
+        (["checkpoint pretrained", "checkpoint random"], "The pretrained arms start from the published checkpoint,"),
+        (["checkpoint pretrained", "mine pretrained"], "arm 1 starts from the published checkpoint,"),
+        (["checkpoint pretrained", "checkpoint pretrained", "mine pretrained"], "arm 1 and arm 2 start from the"),
+        (["checkpoint random", "mine pretrained"], "arm 1 has the size and the tokenizer of the published checkpoint,"),
+    ],
+)
+def test_the_checkpoint_is_said_to_start_its_own_arms_alone(tmp_path, arms, said):
+    rows = [dict(zip(("model", "init"), arm.split(), strict=True)) for arm in arms]
+    rows = [{"arm": f"arm {n}", "framework": "huggingface", "seed": 1} | row for n, row in enumerate(rows, start=1)]
+    write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
+    settings = {"checkpoint": {"source": "fetch", "architecture": {"heads": 8}}}
+    page = Page(TEMPLATES, synthetic=False)
+    page.section("checkpoint", checkpoint(Study({"runs": [str(tmp_path / "runs.tsv")]}, str(tmp_path), settings)))
+    assert said in section(page.render("x"), "checkpoint")
 
 
 def test_one_run_disagrees_with_none(tmp_path):
