@@ -172,6 +172,8 @@ def said(row):
     if row["claim"] in ("difference", "if_normal"):
         condition = ", if the seeds' accuracies are taken as normal" if row["claim"] == "if_normal" else ""
         return f"{ahead} beats {behind} by {gap} ({interval}){condition}"
+    if difference == 0:
+        return f"between {ahead} and {behind} (their means are equal; {interval})"
     return f"between {behind} and {ahead} ({ahead} is ahead by {gap}; {interval})"
 
 
@@ -194,9 +196,10 @@ def summary(folder, link):
     undecided = [said(row) for row in pairs if row["claim"] not in ("difference", "if_normal")]
     sentences = [f"- {'; '.join(better)}."] if better else []
     sentences += [f"- No difference can be claimed {', or '.join(undecided)}."] if undecided else []
-    simple = max(read_tsv(os.path.join(folder, "baselines.tsv")), key=lambda row: float(row["valid_accuracy"]))
+    simple = [row for row in read_tsv(os.path.join(folder, "baselines.tsv")) if row["baseline"] != "majority"]
+    best = max(simple, key=lambda row: float(row["valid_accuracy"]))
     sentences.append(
-        f"- A linear model chosen on validation ({simple['features']}) reaches {percent(simple['test_accuracy'])} %."
+        f"- A linear model chosen on validation ({best['features']}) reaches {percent(best['test_accuracy'])} %."
     )
     return "\n".join([*table, "", *sentences, "", f"[Report]({link}/report.html) · [every number]({link})"])
 

@@ -1,9 +1,9 @@
-"""A published study holds no words of others' reviews."""
+"""What is published: no words of others' reviews, and in the pages no more than the tables say."""
 
 import pytest
 
 from common.errors import StudyError
-from common.files import write_json, write_lines
+from common.files import write_json, write_lines, write_tsv
 from tools import publish
 
 
@@ -20,3 +20,31 @@ def test_a_page_with_the_words_of_reviews_is_not_published(tmp_path):
     write_json(tmp_path / "data" / "manifest.json", {"synthetic": True})
     write_lines(tmp_path / "errors" / "hardest.jsonl", ['{"id": 4, "text": "Un livre."}'])
     publish.check_texts(str(tmp_path))
+
+
+PAIR = {"arm_a": "fairseq-pretrained", "arm_b": "fairseq-random", "framework_a": "fairseq", "framework_b": "fairseq"}
+PAIR |= {"init_a": "pretrained", "init_b": "random", "claim": "none"}
+PAIR |= {"difference": "0.0", "low": "-0.01", "high": "0.01"}
+
+
+def test_equal_means_are_not_ranked():
+    said = "between fairseq pretrained and fairseq random (their means are equal; 95 % interval −1.00 to +1.00)"
+    assert publish.said(PAIR) == said
+    alone = publish.said(PAIR | {"claim": "one_seed", "low": "", "high": ""})
+    assert alone.endswith("(their means are equal; no interval: one seed an arm)")
+    ahead = publish.said(PAIR | {"difference": "-0.002"})
+    assert ahead.startswith("between fairseq pretrained and fairseq random (fairseq random is ahead by 0.20 points; ")
+
+
+def test_the_largest_class_is_no_linear_model(tmp_path):
+    # Where a linear model always answers the largest class, too, both are as good on validation.
+    rows = [
+        {"baseline": "majority", "features": "always class 1", "valid_accuracy": 0.8, "test_accuracy": 0.81},
+        {"baseline": "tfidf_words", "features": "TF-IDF of words", "valid_accuracy": 0.8, "test_accuracy": 0.82},
+    ]
+    write_tsv(tmp_path / "baselines.tsv", rows, tuple(rows[0]))
+    row = {"framework": "fairseq", "init": "random", "n_seeds": 1, "mean": 0.7, "sd_ddof1": ""}
+    write_tsv(tmp_path / "test_accuracy.tsv", [row], tuple(row))
+    write_tsv(tmp_path / "statistics" / "pairs.tsv", [], tuple(PAIR))
+    text = publish.summary(str(tmp_path), "x")
+    assert "- A linear model chosen on validation (TF-IDF of words) reaches 82.00 %." in text
