@@ -84,8 +84,10 @@ def main(results, arms):
     settings = os.path.join(results, "settings.json")
     if os.path.exists(settings):
         recorded = read_json(settings)
-        recorded["finetuning"]["arms"] = arms
-        write_json(settings, recorded)
+        # Named arms were recorded by a release that has them: what a study was run with stays.
+        if not isinstance(recorded["finetuning"].get("arms"), dict):
+            recorded["finetuning"]["arms"] = arms
+            write_json(settings, recorded)
     print(f"{results}: {moved} folders renamed; `make regenerate` makes tables, figures and report again")
 
 

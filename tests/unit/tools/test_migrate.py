@@ -76,3 +76,11 @@ def test_what_is_there_already_stays(old):
     assert (old / "sentiment" / "token-ids" / "valid.npz").exists()
     with pytest.raises(StudyError, match="there is no folder"):
         migrate.main(str(old / "none"), ARMS)
+
+
+def test_settings_recorded_with_named_arms_stay(old):
+    # What a later study was run with is `make regenerate`'s to compare with today's settings.
+    recorded = {"finetuning": {"arms": {"fairseq-random": {"framework": "fairseq", "training": {"lr": 1e-3}}}}}
+    write_json(old / "settings.json", recorded)
+    migrate.main(str(old), ARMS)
+    assert read_json(old / "settings.json") == recorded
