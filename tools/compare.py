@@ -8,6 +8,7 @@ table of several studies takes the name of one after a colon.
 import glob
 import itertools
 import os
+import re
 import sys
 
 from scipy import stats
@@ -15,7 +16,7 @@ from scipy import stats
 from analysis.lib import claims
 from analysis.lib.claims import read_claims
 from analysis.lib.inference import holm, minimum_detectable, seeds_needed, welch_p
-from common.arms import arms_of, arms_of_pair, named_arms, summarise
+from common.arms import arms_of, arms_of_pair, named_arms, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
 from data.lib.reviews import noun_of
@@ -66,7 +67,7 @@ class Side:
         """Read a results folder, or a table of runs; `root` is the page's folder.
 
         Raises:
-            StudyError: no table, no run in it, a column missing, or runs of two studies.
+            StudyError: no table, no run in it, a column missing, runs of two studies, or see `check_runs`.
         """
         place, _, wanted = place.partition(":")
         self.folder = place if os.path.isdir(place) else None
@@ -86,6 +87,7 @@ class Side:
         manifest = os.path.join(self.folder or "", "data", "manifest.json")
         self.noun = noun_of(read_json(manifest)) if self.folder and os.path.exists(manifest) else REVIEWS
         self.n_test, self.runs = rows[0]["n_test"], named_arms(rows)
+        check_runs(self.table, self.runs)
         self.columns = ("arm",) if "arm" in rows[0] else ("framework", "init")
         self.accuracies = {
             arm.arm: [float(row["test_accuracy"]) for row in self.of(arm.arm)] for arm in arms_of(self.runs)
@@ -101,6 +103,23 @@ class Side:
     def of(self, arm):
         """Return an arm's runs."""
         return [row for row in self.runs if row["arm"] == arm]
+
+
+def check_runs(table, runs):
+    """Refuse runs whose test accuracy is no fraction, and a run that stands twice: both would be averaged unseen.
+
+    Raises:
+        StudyError: such a run; names the table, and the line or the run.
+    """
+    seen = set()
+    for row in runs:
+        accuracy, name = row["test_accuracy"], run_label(row["arm"], row["seed"])
+        if not (re.fullmatch(r"\d+(\.\d*)?([eE]-?\d+)?", accuracy) and float(accuracy) <= 1):
+            place = f"{table}, line {accuracy.row}: test_accuracy is {str(accuracy)!r}"
+            raise StudyError(f"{place}; write a fraction from 0 to 1, as 0.7950")
+        if name in seen:
+            raise StudyError(f"{table} has {name} twice; keep one row of a run")
+        seen.add(name)
 
 
 def conclusion(claim, difference):

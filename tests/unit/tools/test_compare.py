@@ -199,7 +199,32 @@ def test_a_bare_tables_interval_is_scipys(tmp_path):
     assert row["claim"] == "if_normal"
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("71.5", r"runs.tsv, line 4: test_accuracy is '71.5'; write a fraction from 0 to 1, as 0.7950"),
+        ("0,715", "test_accuracy is '0,715'"),
+        ("", "test_accuracy is ''"),
+        ("nan", "test_accuracy is 'nan'"),
+    ],
+)
+def test_an_accuracy_that_is_no_fraction_is_refused(tmp_path, value, told):
+    place = study(tmp_path / "own", "own", {("fairseq", "random"): [0.7, 0.71, value]})
+    with pytest.raises(StudyError, match=told):
+        compare_studies.Side(place)
+
+
+def test_a_run_that_stands_twice_is_refused(tmp_path):
+    place = study(tmp_path / "own", "own", ARMS)
+    rows = read_tsv(f"{place}/runs.tsv")
+    write_tsv(f"{place}/runs.tsv", [*rows, rows[0]], COLUMNS)
+    with pytest.raises(StudyError, match="runs.tsv has fairseq-pretrained/seed1 twice; keep one row of a run"):
+        compare_studies.Side(place)
+
+
 def test_faults_name_the_table(tmp_path):
+    with pytest.raises(StudyError, match="nowhere"):
+        compare_studies.Side(str(tmp_path / "nowhere"))
     with pytest.raises(StudyError, match="published_runs.tsv has runs of published, .*: name one, as in .*:published"):
         compare_studies.Side(PUBLISHED)
     with pytest.raises(StudyError, match="name one"):
