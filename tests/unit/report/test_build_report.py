@@ -151,6 +151,16 @@ def test_the_first_screen_says_what_else_is_asked_first(study, tmp_path):
         assert facts["leaks"] == str(leaks) and facts["parameters"] == head["total"] and facts["runs"] == "9"
 
 
+def test_a_leak_into_the_corpus_is_not_said_to_be_one_between_splits(study, tmp_path):
+    _, files, _ = study
+    columns = ("check", "split", "other", "value", "n", "status", "note")
+    facts = ("test reviews in the pretraining corpus", "test", "corpus", 3, 200, "leak", "as a line")
+    write_tsv(tmp_path / "audit.tsv", [dict(zip(columns, facts, strict=True))], columns)
+    text = text_of(build(tmp_path, files | {"audit": str(tmp_path / "audit.tsv")}))
+    said = "1 check found text shared between splits or with the pretraining corpus"
+    assert f"Leakage : {said}." in text and f"Note. {said}; the table says which." in text
+
+
 def test_all_arms_over_training_are_described_with_mean_sd_and_n(study):
     text = text_of(study[2])
     # Validation of the last epoch, by hand: seed 1 is best there (81.5), the others lie 2 and 1 epochs of 3 reviews
@@ -468,6 +478,9 @@ def test_an_undecided_pair_says_what_the_seeds_could_have_shown(study, tmp_path)
         "arm to show the 0.72 seen."
     ) in text
     assert "−0.72 not shown −3.00 to +1.56" in text
+    # A gap that rounds to nothing is no gap of nothing.
+    text = with_pair(tmp_path, files, **facts, difference=-0.00002, low=-0.03, high=0.0156, seeds_needed="")
+    assert "is ahead of fairseq, pretrained by less than a hundredth of a point (95 % interval" in text
     text = with_pair(tmp_path, files, **facts | {"claim": "one_seed", "n_seeds_a": 1}, low="", high="")
     assert "with one seed this may be chance" in text
     equal = with_pair(tmp_path, files, **facts, difference=0.0, low=-0.02, high=0.02, seeds_needed="")
