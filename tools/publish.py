@@ -281,7 +281,7 @@ def marks(name, kind="study"):
 
 def studies_on(page):
     """Return the names of the studies that a page has the marks of, in its order."""
-    return re.findall(r"<!-- ([a-z-]+)-study -->", page)
+    return re.findall(r"<!-- ([\w.-]+)-study -->", page)
 
 
 def with_block(page, text, start, end):
@@ -326,7 +326,7 @@ def main(results, config, folder, pages):
             part is written where it has the marks.
 
     Raises:
-        StudyError: the study is not finished, or the page of whole results lacks its marks.
+        StudyError: the study is not finished, or a page lacks its marks.
     """
     report = os.path.join(results, "report.html")
     if not os.path.exists(report):
@@ -338,7 +338,11 @@ def main(results, config, folder, pages):
             texts.append(handle.read())
     whole, short = texts
     between, brief = marks(config["study"]), marks(config["study"], "summary")
-    with_block(whole, "", *between)  # before anything is written
+    # Before anything is written.
+    with_block(whole, "", *between)
+    for page, (start, end) in ((whole, CONCLUSIONS), (short, brief)):
+        if start in page:
+            with_block(page, "", start, end)
     optional = [*WHERE_MADE, *(os.path.join(run, name) for run in planned(config) for name in RECORDS)]
     there = [name for name in optional if os.path.exists(os.path.join(results, name))]
     with atomic_path(folder) as temporary:

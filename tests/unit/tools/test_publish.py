@@ -3,7 +3,7 @@
 import pytest
 
 from common.errors import StudyError
-from common.files import write_json, write_lines, write_tsv
+from common.files import write_json, write_lines, write_text, write_tsv
 from tools import publish
 
 
@@ -48,3 +48,23 @@ def test_the_largest_class_is_no_linear_model(tmp_path):
     write_tsv(tmp_path / "statistics" / "pairs.tsv", [], tuple(PAIR))
     text = publish.summary(str(tmp_path), "x")
     assert "- A linear model chosen on validation (TF-IDF of words) reaches 82.00 %." in text
+
+
+def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path):
+    start, end = publish.marks("own")
+    write_text(tmp_path / "results" / "report.html", "<html></html>")
+    write_text(tmp_path / "results" / "ro-crate-metadata.json", '{"@graph": []}')
+    write_text(tmp_path / "whole.md", f"{start}\n{end}\n")
+    config = {"study": "own", "finetuning": {"arms": {}, "seeds": []}, "qa": {"enabled": False}}
+    for page, told in (("<!-- own-summary -->", "own-summary"), (f"{publish.CONCLUSIONS[0]}", "conclusions")):
+        pages = [str(tmp_path / name) for name in ("whole.md", "short.md")]
+        write_text(pages[0], f"{start}\n{end}\n" + (page if told == "conclusions" else ""))
+        write_text(pages[1], page if told != "conclusions" else "")
+        with pytest.raises(StudyError, match=f"the page needs the marks <!-- {told} -->"):
+            publish.main(str(tmp_path / "results"), config, str(tmp_path / "published" / "own"), pages)
+        assert not (tmp_path / "published").exists()
+
+
+def test_every_name_of_a_study_is_found_on_the_page():
+    names = ["open", "open-published", "stars2", "My_study.v1"]
+    assert publish.studies_on("\n".join("\n".join(publish.marks(name)) for name in names)) == names
