@@ -190,11 +190,14 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
         tuple[str, str]: its path, and what was found.
 
     Raises:
-        StudyError: the file exists, a table cannot be read, its labels are no classes, or there is no such model.
+        StudyError: the file exists, the name is taken, a table cannot be read, its labels are no classes, or there is
+            no such model.
     """
     path = os.path.join(folder, f"{name}.yaml")
     if not NAME.fullmatch(name):
         raise StudyError(f"NAME={name}: use letters, digits, '_', '.' and '-', beginning with a letter or digit")
+    if name == load_study(ROOT)[0]["study"]:
+        raise StudyError(f"NAME={name} is the study of config.yaml, whose results are there; choose another NAME")
     if os.path.lexists(path):
         raise StudyError(f"{path} exists and stays as it is; choose another NAME, or remove it first")
     for split, file in files.items():

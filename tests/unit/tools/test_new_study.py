@@ -118,6 +118,12 @@ def test_no_file_is_overwritten(files, tmp_path):
     assert (tmp_path / "mine.yaml").read_text() == "of value"
 
 
+def test_the_embedded_studys_name_is_taken(files, tmp_path):
+    with pytest.raises(StudyError, match="NAME=embedded is the study of config.yaml.*; choose another NAME"):
+        main("embedded", files, "text", "label", folder=str(tmp_path / "studies"))
+    assert not (tmp_path / "studies").exists()
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
