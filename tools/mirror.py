@@ -66,9 +66,12 @@ def main(study, mirror, root=ROOT, **options):
         tuple[int, int]: how many files the study needs, and how many of them were fetched now.
 
     Raises:
-        StudyError: an address cannot be had as expected; what came before it stays.
+        StudyError: the folder cannot be made, or an address cannot be had as expected; what came before it stays.
     """
-    os.makedirs(mirror, exist_ok=True)
+    try:
+        os.makedirs(mirror, exist_ok=True)
+    except OSError as error:
+        raise StudyError(f"{mirror} cannot be made a folder ({error.strerror}); name another: MIRROR=FOLDER") from error
     groups = needed_retrievals(*read_study(study, root))
     wanted = [
         (url, digest, size, group["key"])

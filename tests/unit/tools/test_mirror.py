@@ -108,3 +108,10 @@ def test_faults_are_told_before_anything_is_fetched(tmp_path, server, study):
     with pytest.raises(StudyError, match="SHA256SUMS, line 1"):
         tool.main(study, str(tmp_path / "mirror"), **FAST)
     assert server.requests == []
+
+
+def test_a_mirror_that_is_no_folder_is_named(study, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in ("file", "file/below"):
+        with pytest.raises(StudyError, match="file.* cannot be made a folder .*; name another: MIRROR=FOLDER"):
+            tool.main(study, str(tmp_path / place))
