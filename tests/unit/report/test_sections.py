@@ -133,6 +133,26 @@ def test_one_run_disagrees_with_none(tmp_path):
     files |= make_errors(tmp_path, files)
     text = section(make_page(tmp_path, files, settings), "errors")
     assert "the run gets" in text and "disagree" not in text.partition("Confusion of each arm")[0]
+    assert "Reviews that the run gets wrong" in text and "most runs" not in text
+    check_page(tmp_path, files, settings)
+
+
+def test_reviews_that_few_runs_get_wrong_are_not_said_to_fail_in_most(tmp_path):
+    # Each of three runs has an error of its own: none fails in most runs.
+    labels = [n % 2 for n in range(20)]
+    answers = {seed: ([1 - y if n == seed else y for n, y in enumerate(labels)], 18) for seed in (1, 2, 3)}
+    with contextlib.redirect_stdout(io.StringIO()):
+        files = write_tables(tmp_path, labels, {FAIRSEQ: answers})
+    files |= make_errors(tmp_path, files)
+    text = section(make_page(tmp_path, files, settings_of({FAIRSEQ: answers})), "errors")
+    assert "wrong in 1 of 3 runs" in text and "wrong in 2 of 3 runs" not in text
+    assert "Reviews that the most runs get wrong" in text and "that most runs get wrong" not in text
+
+
+def test_one_arm_has_no_table_of_differences(tmp_path):
+    files, settings = study_of(tmp_path, [FAIRSEQ], [1, 2])
+    text = section(make_page(tmp_path, files, settings), "statistics")
+    assert "Mean test accuracy by arm" in text and "Every test of every pair" not in text
     check_page(tmp_path, files, settings)
 
 
