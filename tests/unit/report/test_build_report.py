@@ -387,6 +387,10 @@ def test_question_answering_names_no_other_base_no_shared_alpha_and_no_single_se
     assert "Alpha (16 here):" in other
     # Means over two seeds: (0.6 + 0.8) / 2 and (0.5 + 0.2) / 2.
     assert "and the mean held-out loss from 0.70 to 0.35 nats" in other and "Each rank has one seed" not in other
+    numbers = Reader((tmp_path / "report.html").read_text(encoding="utf-8")).numbers
+    means = [one for one in numbers if "mean(qa/rank_sweep.tsv" in one.record]
+    sources = Sources([files["qa_rank_sweep"]], str(tmp_path), {}, "")
+    assert len(means) == 2 and not list(check_report.number_faults([means[0]], sources))
     qa |= {"base": {"source": "hub", "hub": {"repo": "bigscience/bloom-560m"}}, "arms": {"wide": {"lora_alpha": 64}}}
     bloom = text(qa)
     assert "Question answering: BLOOM with LoRA" in bloom and "Alpha : the update" in bloom and "16 here" not in bloom
