@@ -80,7 +80,7 @@ def test_weights_that_the_other_study_did_not_keep_are_missed_before_anything_is
     jobs_of(tmp_path, "recipes")
     study = os.path.join(studies.ROOT, "studies", "learning-curves.yaml")
     done = studies.snakemake(tmp_path, "--dry-run", study=study)
-    assert done.returncode == 1 and "kept/update250/model.pt" in done.output
+    assert done.returncode == 1 and "kept/update100/model.pt" in done.output
 
 
 @pytest.mark.parametrize("reads", [False, True])
