@@ -5,6 +5,7 @@ python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label CO
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import re
@@ -16,7 +17,7 @@ import yaml
 
 from common.errors import StudyError
 from common.files import atomic_path, write_text
-from data.lib.tables import read_examples, read_table
+from data.lib.tables import read_examples, read_rows, read_table
 from study.addresses import is_address
 from study.configuration import load_study
 
@@ -36,9 +37,21 @@ PASSES = 60
 TOKENS_PER_WORD, TOKENS_PER_WORD_OF_FEW, STEP, LONGEST = 1.6, 3, 32, 512
 
 
-def column(name):
-    """Return a column as the settings have it: a number where it is one."""
-    return int(name) if re.fullmatch(r"[1-9]\d*", name) else name
+def columns_in(path, named):
+    """Return columns as the settings have them: by number where all are numbers and the table has none of such names.
+
+    Args:
+        path: table.
+        named: {text, label, second: as given, or None}.
+    """
+    given = [name for name in named.values() if name]
+    if not all(re.fullmatch(r"[1-9]\d*", name) for name in given):
+        return named
+    # A name may be a number, as 2024 is; a faulty table is told where it is read.
+    with contextlib.suppress(StudyError):
+        read_rows(path, given)
+        return named
+    return {key: name and int(name) for key, name in named.items()}
 
 
 def read_frame(files, columns):
@@ -209,7 +222,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
     for one, other in itertools.combinations(named, 2):
         if named[one] == named[other]:
             raise StudyError(f"{one} and {other} are both {named[one]}; name two columns")
-    columns = {"text": column(text), "label": column(label), "second": second and column(second)}
+    columns = columns_in(files["train"], {"text": text, "label": label, "second": second})
     frame = read_frame(files, columns)
     labels = classes_of(frame)
     check_labels(frame, files)

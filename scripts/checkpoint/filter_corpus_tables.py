@@ -3,11 +3,12 @@
 import os
 from urllib.parse import urlsplit
 
-from checkpoint.lib.opinions import plain, read_column, runs_of, take, words_of
+from checkpoint.lib.opinions import plain, read_column, runs_of, take
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_lines, write_lines, write_tsv
 from data.lib.reviews import BETWEEN
+from data.lib.words import words_of
 
 COLUMNS = "address licence n_tables n_texts n_short n_repeated n_overlapping n_kept n_words repeats".split()
 

@@ -3,13 +3,14 @@
 import contextlib
 import inspect
 import os
+import re
 import sys
 import time
 import traceback
 
 from common.errors import StudyError
 from common.faults import explain, is_full_disk
-from common.lock import join
+from common.lock import holder, join
 
 FILES = ("input", "output", "wildcards")
 
@@ -92,8 +93,7 @@ def running(snakemake):
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)
     started = time.monotonic()
-    # `<results>/logs/...`: a study's logs lie in its folder.
-    results = (log or "").partition("/logs/")[0]
+    results = results_of(log or "")
     try:
         join(results)
         yield
@@ -114,6 +114,12 @@ def running(snakemake):
             _fail(terminal, f"error in rule {snakemake.rule}: {remedy}", log)
         _fail(terminal, f"rule {snakemake.rule} failed ({type(error).__name__}: {error}); its log: {log}", log)
     os.close(terminal)
+
+
+def results_of(log):
+    """Return the study's folder, in which a log lies below `logs`; a study, and an arm, may be called `logs` itself."""
+    folders = [log[: found.start()] for found in re.finditer("(?=/logs/)", log)]
+    return next((folder for folder in folders if holder(folder)), folders[0] if folders else "")
 
 
 def _fail(terminal, message, log):

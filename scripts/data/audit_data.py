@@ -1,8 +1,6 @@
 """Audit the data: duplicates within and across splits, balance, lengths, unknown pieces, test text in the corpus."""
 
 import itertools
-import re
-import unicodedata
 from collections import Counter
 
 import numpy as np
@@ -13,6 +11,7 @@ from common.files import read_json, read_lines, write_json, write_tsv
 from data.lib.lengths import describe_lengths
 from data.lib.pieces import load_model
 from data.lib.reviews import POLARITY, pairs_of, read_splits
+from data.lib.words import folded, letters_of, split_words
 
 COLUMNS = ("check", "split", "other", "value", "n", "status", "note")
 SHINGLE = 5  # characters
@@ -20,7 +19,6 @@ NEAR = 0.8  # Jaccard similarity from which two reviews are near-duplicates
 # Words in a row that text shares by copying, hardly by chance. Source: Brown et al. 2020, appendix C.
 NGRAM = 13
 CONTAINED = 0.5  # share of a review's word n-grams found in the corpus from which it counts as contained
-_NOT_WORD = re.compile(r"[\W_]+")
 
 
 def normalised(text):
@@ -28,8 +26,7 @@ def normalised(text):
 
     Of a text without any (an emoji alone) the signs are kept: two such texts need not be the same.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return _NOT_WORD.sub(" ", folded).strip() or " ".join(folded.split())
+    return letters_of(text) or " ".join(folded(text).split())
 
 
 def shingle_matrix(texts):
@@ -149,7 +146,7 @@ def find_duplicates(splits):
 
 
 def find_in_corpus(reviews, corpora):
-    """Return which reviews the corpus holds: as a line, or with most of their runs of 13 words.
+    """Return which reviews the corpus holds: as a line, or with most of their runs of 13 words (`data.lib.words`).
 
     Args:
         reviews: list of reviews.
@@ -162,7 +159,7 @@ def find_in_corpus(reviews, corpora):
     wanted, lines = {}, {}
     for number, text in enumerate(texts):
         lines.setdefault(text, []).append(number)
-        words = text.split()
+        words = split_words(text)
         for i in range(len(words) - NGRAM + 1):
             wanted.setdefault(hash(tuple(words[i : i + NGRAM])), set()).add(number)
     found_lines, found_grams, seen = set(), set(), set()
@@ -174,7 +171,7 @@ def find_in_corpus(reviews, corpora):
             text = normalised(line)
             if text in lines:
                 found_lines.update(lines[text])
-            words = text.split()
+            words = split_words(text)
             for i in range(len(words) - NGRAM + 1):
                 gram = hash(tuple(words[i : i + NGRAM]))
                 if gram in wanted:
@@ -264,7 +261,7 @@ def count_duplicates(reviews, labels, duplicates):
             yield row(f"{kind} duplicates, pairs", split, other, len(found), len(reviews[other]), status, note)
 
 
-def find_leaks(n_test, duplicates, in_corpus, why="the checkpoint was fetched: its corpus is not available"):
+def find_leaks(n_test, duplicates, in_corpus, why="the checkpoint was made elsewhere: its corpus is not at hand"):
     """Yield the rows on test reviews that the model has seen.
 
     Args:
@@ -310,7 +307,7 @@ def main(
     Args:
         reviews, labels: files of train, valid and test.
         unlabelled: the unlabelled reviews (may be empty).
-        corpora: files of the pretraining corpus; empty when the checkpoint was fetched.
+        corpora: files of the pretraining corpus; empty when the checkpoint was made elsewhere.
         table, details: audit.tsv and audit.json to write.
         max_positions: tokens of an input of the checkpoint's model, <s> and </s> among them.
         classes: names of the classes in order.

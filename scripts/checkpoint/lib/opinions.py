@@ -3,21 +3,15 @@
 import contextlib
 import html
 import re
-import unicodedata
 
 from data.lib.reviews import normalise
 from data.lib.tables import read_rows
+from data.lib.words import words_of
 
 SHORTEST = 15  # characters; below it a text is a title or a mark
 WORDS_IN_A_ROW = 10
 # JSON can write half a character, which no UTF-8 file can hold.
 _NO_TEXT = re.compile("<[^<>]*>|[\ud800-\udfff]")
-_NOT_WORD = re.compile(r"[\W_]+")
-
-
-def words_of(text):
-    """Return a text's words as compared: compatibility form, case folded, without punctuation."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).split()
 
 
 def runs_of(words):

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint.filter_corpus_tables import COLUMNS, common_address, main
-from checkpoint.lib.opinions import read_column, runs_of, words_of
+from checkpoint.lib.opinions import read_column, runs_of
 from common.errors import StudyError
 from common.files import read_lines, read_tsv
+from data.lib.words import words_of
 from study.tables import columns_of
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared" / "mirror" / "raw.githubusercontent.com"
@@ -58,6 +59,13 @@ def test_a_text_that_shares_ten_words_with_a_held_out_review_never_enters(tmp_pa
     assert counts["licence"] == "MIT" and counts["address"] == "https://a.org/avis.csv"
     # The names of the people who wrote them stay where they are.
     assert "anne" not in " ".join(texts)
+
+
+def test_ten_letters_in_a_row_count_where_a_script_has_no_spaces(tmp_path):
+    review = "這本書寫得非常好、我從頭到尾一口氣讀完了"
+    rows = ["avis", f"有人說{review}、我也同意他說的話", f"{review[:9]}、別的人完全不喜歡它、也不想再讀"]
+    (texts,), (counts,) = filtered(tmp_path, [([table(tmp_path / "a.tsv", rows)], "avis", 1)], [review])
+    assert texts == rows[2:] and counts["n_overlapping"] == "1"
 
 
 def test_a_review_of_fewer_than_ten_words_is_kept_out_by_itself_only(tmp_path):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import InputFiles, OutputFiles, Params, Wildcards
 
-from common.entry import job_arguments
+from common.entry import job_arguments, results_of
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(sys.modules["common.entry"].__file__)))
 
@@ -174,6 +174,18 @@ def test_a_fault_is_one_message_on_the_terminal(tmp_path, body, status, shown, t
     found, told, log = run_script(tmp_path, body)
     assert (found, told) == (status, shown)
     assert shown in log and ("Traceback" in log) == traceback
+
+
+def test_the_study_of_a_log_is_found_whatever_it_is_called(tmp_path):
+    for study, arm in (("tiny", "random"), ("logs", "random"), ("tiny", "logs"), ("logs", "logs")):
+        home = tmp_path / f"{study}-{arm}" / "results" / study
+        home.mkdir(parents=True)
+        log = str(home / "logs" / "finetune" / arm / "seed1.log")
+        # Where no workflow has locked it, the shortest folder.
+        assert results_of(log) == str(home.parent if study == "logs" else home)
+        (home / ".lock").write_text('{"pid": 1}')
+        assert results_of(log) == str(home)
+    assert results_of("job.log") == results_of("") == ""
 
 
 def test_a_main_that_does_not_fit_its_rule_fails_the_job(tmp_path):

@@ -106,6 +106,17 @@ def test_test_text_in_the_corpus_is_found(tmp_path):
     assert find_in_corpus(test[8:20], [str(tmp_path / "corpus.txt")]) == []
 
 
+def test_text_of_a_script_without_spaces_is_found_in_the_corpus(tmp_path):
+    test = [
+        "這本書寫得非常好、我從頭到尾一口氣讀完了、推薦給每一個朋友。",
+        "หนังสือเล่มนี้สนุกมากและอ่านง่ายเหมาะสำหรับทุกคน",
+        "普通的一本書",
+    ]
+    write_lines(tmp_path / "corpus.txt", [f"有人說{test[0]}我也同意", f"เขาบอกว่า{test[1]}จริงๆ", "普通"])
+    found = find_in_corpus(test, [str(tmp_path / "corpus.txt")])
+    assert [(e["line"], e["kind"]) for e in found] == [(0, "contained"), (1, "contained")]
+
+
 def test_the_search_is_quick():
     splits = {"train": reviews(450, 1, 80), "valid": reviews(50, 2, 80), "test": reviews(500, 3, 80)}
     splits["unlabelled"] = reviews(1500, 4, 80)

@@ -773,6 +773,10 @@ def test_the_hardest_reviews_show_their_words_only_where_the_file_has_them(tmp_p
     shown = make_page(tmp_path, files, settings)
     assert '<blockquote lang="fr">mot' in shown and "Their words are left out" not in shown
     lines = [json.loads(line) for line in Path(files["hardest"]).read_text(encoding="utf-8").splitlines()]
+    # The texts of a pair are two quotations.
+    write_lines(files["hardest"], [json.dumps(lines[0] | {"text": "un\tdeux"}), *map(json.dumps, lines[1:])])
+    paired = make_page(tmp_path, files, settings)
+    assert '<blockquote lang="fr">un</blockquote>\n<blockquote lang="fr">deux</blockquote>' in paired
     for line in lines:
         line.pop("text")
     write_lines(files["hardest"], [json.dumps(line) for line in lines])

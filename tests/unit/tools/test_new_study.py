@@ -10,7 +10,7 @@ from common.errors import StudyError
 from study.addresses import uses_checkpoint
 from study.configuration import load_study
 from support import studies
-from tools.new_study import USAGE, asked, classes_of, column, main, read_frame, sizes
+from tools.new_study import USAGE, asked, classes_of, main, read_frame, sizes
 
 COLUMNS = {"text": "text", "label": "label", "second": None}
 
@@ -111,6 +111,18 @@ def test_numbers_for_columns_and_labels_that_yaml_would_change(tmp_path):
     assert config["data"]["table"]["train"] == paths["train"]
 
 
+def test_columns_whose_names_are_numbers_are_found_by_name(tmp_path):
+    for label in ("02", "2"):
+        paths = {
+            split: write(tmp_path / f"{split}{label}.csv", rows(20, start=start), header=f"2024,{label}\n")
+            for split, start in (("train", 0), ("test", 20))
+        }
+        path, _ = main(f"mine{label}", paths, "2024", label, folder=str(tmp_path))
+        config, _ = load_study(studies.ROOT, path)
+        assert (config["data"]["table"]["text"], config["data"]["table"]["label"]) == ("2024", label)
+        assert config["data"]["labels"] == ["bad", "fair", "good"]
+
+
 def test_no_file_is_overwritten(files, tmp_path):
     (tmp_path / "mine.yaml").write_text("of value")
     with pytest.raises(StudyError, match="mine.yaml exists and stays as it is"):
@@ -167,7 +179,6 @@ def test_sizes_follow_the_texts(tmp_path):
 
 
 def test_the_command_line(files, tmp_path):
-    assert column("2") == 2 and column("02") == "02" and column("text") == "text"
     with pytest.raises(StudyError) as caught:
         asked(["mine", "--train=a.csv", "--test=", "--text=text", "--label=label"])
     assert str(caught.value) == f"TEST is missing: {USAGE}"
