@@ -127,6 +127,8 @@ def checkpoint(study):
     # Of whom the section speaks: all pretrained arms need no names.
     whose = {"every": started == [row for row in arms if row["init"] == "pretrained"] and bool(started)}
     whose |= {"started": bool(started), "of": started or own}
+    asked = (study.settings.get("finetuning") or {}).get("arms") or {}
+    whose["earlier"] = [row for row in started if (asked.get(row["arm"]) or {}).get("at_update") is not None]
     settings = study.settings.get("checkpoint") or {}
     source = settings.get("source")
     if source in ("fetch", "folder"):

@@ -128,6 +128,15 @@ def test_the_checkpoint_is_said_to_start_its_own_arms_alone(tmp_path, arms, said
     assert said in section(page.render("x"), "checkpoint")
 
 
+def test_arms_that_start_from_weights_on_the_way_are_named(tmp_path):
+    rows = [{"arm": arm, "framework": "huggingface", "seed": 1, "model": "checkpoint"} for arm in ("late", "early")]
+    write_tsv(tmp_path / "runs.tsv", [row | {"init": "pretrained"} for row in rows], (*rows[0], "init"))
+    settings = {"checkpoint": {"source": "folder"}, "finetuning": {"arms": {"late": {}, "early": {"at_update": 100}}}}
+    page = Page(TEMPLATES, synthetic=False)
+    page.section("checkpoint", checkpoint(Study({"runs": [str(tmp_path / "runs.tsv")]}, str(tmp_path), settings)))
+    assert "early starts from weights kept on its way." in section(page.render("x"), "checkpoint")
+
+
 def test_one_run_disagrees_with_none(tmp_path):
     files, settings = study_of(tmp_path, [FAIRSEQ], [1])
     files |= make_errors(tmp_path, files)
