@@ -193,11 +193,11 @@ def test_the_open_study_finds_every_file_in_its_mirror(tmp_path):
     rules = sorted(rule for rule in studies.planned(done.output) if rule.startswith("retrieve_"))
     done = studies.snakemake(tmp_path, *rules, "--quiet", "progress", *mirror, study=OPEN, prefix=CUT)
     assert done.returncode == 0, done.output
-    assert len(urls) == 108 and all((tmp_path / "resources" / mirror_path(url)).is_file() for url in urls)
+    assert len(urls) == 157 and all((tmp_path / "resources" / mirror_path(url)).is_file() for url in urls)
     # What was retrieved is a whole mirror: nothing of it is fetched again.
     command = [sys.executable, "-m", "tools.mirror", OPEN, str(tmp_path / "resources")]
     done = without_network(*command, cwd=studies.ROOT)
-    assert done.returncode == 0 and "all 108 files" in done.stdout and " 0 fetched now" in done.stdout, done.stdout
+    assert done.returncode == 0 and "all 157 files" in done.stdout and " 0 fetched now" in done.stdout, done.stdout
 
 
 # ---- The environment, with empty packages of the right names --------------------------------------------------------

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from support.environments import ROOT
+from support.studies import published_studies
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -45,12 +46,9 @@ def test_every_page_is_there_and_can_be_searched(site):
 
 
 def test_the_published_reports_are_in_it(site):
-    for name in (
-        "published/open/report.html",
-        "published/open-published/report.html",
-        "published/open/figures/arms.svg",
-    ):
-        assert (site / name).read_bytes() == (ROOT / name).read_bytes()
+    for name in published_studies():
+        for file in ("report.html", "figures/arms.svg"):
+            assert (site / "published" / name / file).read_bytes() == (ROOT / "published" / name / file).read_bytes()
 
 
 def test_nothing_is_loaded_from_elsewhere(site):

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -81,6 +82,11 @@ PRETRAINING = {
     "precision": "float32",
     "seed": 1,
 }
+
+
+def published_studies():
+    """Return the names of the studies whose reports are published."""
+    return sorted(path.parent.name for path in pathlib.Path(ROOT, "published").glob("*/report.html"))
 
 
 def merged(base, changes):

@@ -15,9 +15,9 @@ HF = {"framework": "huggingface", "model": "checkpoint"}
 
 
 def jobs_of(folder, name, kept=()):
-    """The jobs that a study in studies/ plans, the checkpoint of studies/opinions.yaml being there."""
+    """The jobs that a study in studies/ plans, the checkpoint of studies/open.yaml being there."""
     for file in (*CHECKPOINT_FILES, *map(kept_file, kept)):
-        path = folder / "results" / "opinions" / "checkpoint" / file
+        path = folder / "results" / "open" / "checkpoint" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("-")
     return studies.planned_jobs(folder, study=os.path.join(studies.ROOT, "studies", f"{name}.yaml"))
@@ -61,7 +61,7 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
 def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpoint(tmp_path):
     rules = Counter(job.rule for job in jobs_of(tmp_path, "parts"))
     assert rules["finetune_huggingface"] == 27 and not {"finetune_fairseq", "pretrain"} & rules.keys()
-    rules = Counter(job.rule for job in jobs_of(tmp_path, "opinions-published"))
+    rules = Counter(job.rule for job in jobs_of(tmp_path, "open-published"))
     assert (rules["finetune_fairseq"], rules["finetune_huggingface"]) == (6, 3) and "pretrain" not in rules
 
 

@@ -43,7 +43,7 @@ def test_four_runs_are_evaluated_in_one_slurm_job(tmp_path):
     assert groups == {"data": 1, "evaluation": 3, "parity": 1}
 
 
-@pytest.mark.parametrize("name", ["lab", "open", "opinions", "stars"])
+@pytest.mark.parametrize("name", ["lab", "open", "stars"])
 def test_no_group_of_slurm_waits_for_a_job_between_its_own(tmp_path, name):
     """Snakemake refuses a group one of whose jobs needs a job outside that needs another of the group."""
     done = studies.snakemake(tmp_path, "--dry-run", study=f"{studies.ROOT}/studies/{name}.yaml", profile="slurm")

@@ -216,7 +216,8 @@ def test_the_slow_tests_have_a_target_of_their_own(finished, words, arguments):
     done = finished.make(*words)
     assert done.returncode == 0, done.stdout
     called = done.stdout.partition("<pytest>\n")[2].splitlines()
-    assert called[:3] == ["<-n>", "<2>", "<--dist>"] and called[4:] == [f"<{word}>" for word in arguments]
+    assert called[:5] == ["<-n>", "<2>", "<--dist>", "<loadfile>", "<--no-loadscope-reorder>"]
+    assert called[5:] == [f"<{word}>" for word in arguments]
     # The form of the code is judged once.
     assert ("<ruff>" in done.stdout) == (words[0] == "test")
     assert re.search(rf"^  {words[0]} +\w", finished.make("help").stdout, re.MULTILINE)

@@ -61,11 +61,11 @@ def test_the_page_of_results_tells_which_conclusions_hold_under_which_recipe():
     assert pays[2:] == ["holds"] * (1 + len(PUBLISHED))
 
 
-def test_the_readme_shows_the_opinions_study_in_short():
+def test_the_readme_shows_the_open_study_in_short():
     shown = re.findall(r"<!-- ([a-z-]+)-summary -->", README)
-    assert shown == ["opinions"] and "opinions" in PUBLISHED
-    between = marks("opinions", "summary")
-    assert with_block(README, summary(docs("opinions"), "published/opinions"), *between) == README
+    assert shown == ["open"] and "open" in PUBLISHED
+    between = marks("open", "summary")
+    assert with_block(README, summary(docs("open"), "published/open"), *between) == README
 
 
 def pair(claim, difference, low, high, **names):

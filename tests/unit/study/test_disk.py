@@ -33,9 +33,9 @@ def test_the_open_study_by_hand(default):
     kept = disk_need(jobs, keeping, downloads=7, corpus=10**6, at_once=2)
     # Every epoch's and the selected one once more.
     assert kept["fine-tuned checkpoints"] == 4 * 6 * (6 * 23_388_418 + 3 * 23_093_250)
-    # Two files of the checkpoint. States are weights and two moments: 2 fairseq runs with an old and a new one each are
-    # the most at one time (pretraining has one such pair).
-    assert need["checkpoint"] == 2 * 4 * 23_388_418
+    # Two files of the checkpoint, and the weights kept at five of its updates. States are weights and two moments: 2
+    # fairseq runs with an old and a new one each are the most at one time (pretraining has one such pair).
+    assert need["checkpoint"] == (2 + 5) * 4 * 23_388_418
     assert need["saved states"] == 2 * 2 * 12 * 23_388_418
     assert need["corpus"] == 1_500_000 and need["downloads"] == 7
     assert list(need) == sorted(need, key=need.get, reverse=True)

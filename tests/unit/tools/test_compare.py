@@ -12,6 +12,7 @@ from scipy import stats
 from analysis.lib import claims
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
+from support.studies import published_studies
 from tools import compare as compare_studies
 
 COLUMNS = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
@@ -69,7 +70,7 @@ def test_holm_counts_all_pairs_of_the_study(tmp_path):
         assert told[a, b]["difference"] == -told[b, a]["difference"]
 
 
-@pytest.mark.parametrize("name", ["open", "open-published"])
+@pytest.mark.parametrize("name", published_studies())
 def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
     """The page of two studies once said p = 0.022 where the report had 0.029."""
     side = compare_studies.Side(str(Path(PUBLISHED).parents[1] / "published" / name))

@@ -178,11 +178,13 @@ def test_results_bytes_are_those_that_a_run_counts():
     assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + REST
     # The open study's corpus lies there as text and binarized; pretraining's three states are fewer than those four.
     study = settings(ROOT / "studies" / "open.yaml")
-    novels = sum(study["files"][url][1] for url in study["config"]["checkpoint"]["corpus"]["files"])
+    corpus = study["config"]["checkpoint"]["corpus"]
+    texts = sum(study["files"][url][1] for url in corpus["files"])
+    texts += sum(entry["repeat"] * study["files"][url][1] for entry in corpus["tables"] for url in entry["urls"])
     study["config"]["qa"]["enabled"] = False
-    # It draws curves on test, too, of ten runs in each framework.
-    models = (6 * 10 + 2) * 23_388_418 + 6 * 10 * 23_093_250
-    assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + int(1.5 * novels) + REST
+    # It draws curves on test, too, of ten runs in each framework, and keeps weights of five updates of its pretraining.
+    models = (6 * 10 + 2 + 5) * 23_388_418 + 6 * 10 * 23_093_250
+    assert doctor.results_bytes(**study, at_once=2) == 4 * (models + states) + int(1.5 * texts) + REST
 
 
 # --- what the environment is built with -----------------------------------------------------------------------------
