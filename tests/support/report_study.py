@@ -125,7 +125,7 @@ def make_answers(folder, files, question="q"):
     folder.mkdir(parents=True)
     answer = {"arm": "rank8", "rank": 8, "seed": 1, "question": question, "reference": "r", "before": "b", "after": "a"}
     write_lines(folder / "generations.jsonl", [json.dumps(answer)])
-    write_json(folder / "manifest.json", {"source": "jsonl", "splits": {"train": {"n": 63}, "valid": {}}})
+    write_json(folder / "manifest.json", {"source": "url", "splits": {"train": {"n": 63}, "valid": {}}})
     moments = {"heldout_perplexity_before": 4.0, "heldout_perplexity_after": 2.0}
     shared = {"arm": "rank8", "rank": 8, "n_seeds": 1, "sd_ddof1": None}
     rows = [shared | {"metric": name, "mean": mean, "min": mean, "max": mean} for name, mean in moments.items()]

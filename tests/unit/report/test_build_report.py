@@ -350,7 +350,7 @@ def test_the_base_model_is_named_for_what_it_is(study, tmp_path):
     updates = base["embedded"]["training"]["updates"]
     own = text(base)
     assert f"a BLOOM of 6 layers of width 512, trained by this study from random weights for {updates} updates" in own
-    assert "Question and answer pairs: jsonl (63 to train on). Base model" in own
+    assert "Question and answer pairs: from the address in the settings (63 to train on). Base model" in own
     assert "by arm: rank8." in build(tmp_path, files, SETTINGS | {"qa": {"base": base}})
     assert "Base model: bigscience/bloom-560m, as published." in text(base | {"source": "hub"})
     assert "folder in the settings" in text(base | {"source": "folder"})
