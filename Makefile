@@ -205,14 +205,16 @@ doctor: ## check whether this machine can run a study, and say what to do; chang
 
 # By file: tests of one file share a study that takes minutes. In the folders' order: whole studies run first, and no long
 # file is left for the end.
+PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tests/unit]
-	@pytest -n 2 --dist loadfile --no-loadscope-reorder $(or $(TESTS),-m "not slow")
+	@$(PYTEST) $(or $(TESTS),-m "not slow")
 
 test-slow: $(TEST_STAMP) ## the slow tests: Slurm, S3, kills, browser, isolated environments, air gap: [TESTS=FILE]
-	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long" $(TESTS)
+	@$(PYTEST) -m "slow and not long" $(TESTS)
 
 test-long: $(TEST_STAMP) ## what takes minutes: full disks, a killed study, every rule in its conda environment, the published protocol: [TESTS=FILE]
-	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m long $(TESTS)
+	@$(PYTEST) -m long $(TESTS)
 
 fuzz: $(TEST_STAMP) ## fuzz every file parser: [MINUTES=10]
 	@PYTHONPATH=tests python -m support.fuzz "$(or $(MINUTES),10)"

@@ -68,6 +68,18 @@ def test_the_readme_shows_the_open_study_in_short():
     assert with_block(README, summary(docs("open"), "published/open"), *between) == README
 
 
+def test_the_readme_says_of_the_linear_model_what_the_report_can_show():
+    words = " ".join(re.sub(r"<[^>]+>", " ", page("published", "open", "report.html")).split())
+    _, _, told = words.partition("Cannot be told apart from it, since the intervals overlap: ")
+    assert re.match(r"fairseq, pretrained \(.{14,20}\); Hugging Face, pretrained \(", told)
+    assert "A linear model is ahead still, by less than the test reviews can tell from chance." in README
+    arms = {row["arm"]: float(row["mean"]) for row in read_tsv(os.path.join(docs("open"), "test_accuracy.tsv"))}
+    simple = {
+        row["baseline"]: float(row["test_accuracy"]) for row in read_tsv(os.path.join(docs("open"), "baselines.tsv"))
+    }
+    assert simple["tfidf_characters"] > max(arms.values())
+
+
 def pair(claim, difference, low, high, **names):
     names = {"framework_a": "fairseq", "init_a": "random", "framework_b": "huggingface", "init_b": "random"} | names
     return names | {"claim": claim, "difference": str(difference), "low": str(low), "high": str(high)}
