@@ -90,6 +90,7 @@ PRINTERS = {
     "points": lambda value: points(float(value)),
     "prefix": prefix,
     "word": word,
+    "part": lambda value, place: value.split("\t")[place],
     "moment": moment,
     "gibibytes": gibibytes,
     "best_of_k": best_of_k,

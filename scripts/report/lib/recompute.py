@@ -316,6 +316,7 @@ FORMS = {
     "points": is_points,
     "prefix": lambda printed, value, length: is_text(printed, value[: int(length)]),
     "word": lambda printed, value, place: is_text(printed, value.split()[int(place)]),
+    "part": lambda printed, value, place: is_text(printed, value.split("\t")[int(place)]),
     "moment": lambda printed, value: is_text(printed, value.replace("+00:00", "").replace("T", " ")),
     "gibibytes": lambda printed, value: is_decimals(printed, number(value) / 1024, 0),
     "best_of_k": is_best_of_k,

@@ -773,10 +773,12 @@ def test_the_hardest_reviews_show_their_words_only_where_the_file_has_them(tmp_p
     shown = make_page(tmp_path, files, settings)
     assert '<blockquote lang="fr">mot' in shown and "Their words are left out" not in shown
     lines = [json.loads(line) for line in Path(files["hardest"]).read_text(encoding="utf-8").splitlines()]
-    # The texts of a pair are two quotations.
-    write_lines(files["hardest"], [json.dumps(lines[0] | {"text": "un\tdeux"}), *map(json.dumps, lines[1:])])
+    # The texts of a pair are two quotations, each of its own line's words, numbers and all.
+    write_lines(files["hardest"], [json.dumps(lines[0] | {"text": "un\tles 2"}), *map(json.dumps, lines[1:])])
     paired = make_page(tmp_path, files, settings)
-    assert '<blockquote lang="fr">un</blockquote>\n<blockquote lang="fr">deux</blockquote>' in paired
+    assert '<blockquote lang="fr">un</blockquote>\n<blockquote lang="fr"><span' in paired
+    assert "un les 2 " in " ".join(text_of(paired).split())
+    check_page(tmp_path, files, settings)
     for line in lines:
         line.pop("text")
     write_lines(files["hardest"], [json.dumps(line) for line in lines])
