@@ -387,6 +387,7 @@ if FRAMEWORK_TABLES:
             },
             # A function, as in `runs`.
             benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
+            runs="<results>/runs.tsv",
             logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
             protocol="<results>/protocol_diff.tsv",
             fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),

@@ -68,13 +68,21 @@ def size_of(paths):
     return len(files), sum(os.path.getsize(file) for file in files)
 
 
-def measured(paths):
+def measured(paths, clocks):
     """Return what Snakemake measured of a step's jobs: n_jobs, mean and summed seconds, processor's, largest memory.
+
+    Of a training that was interrupted and resumed Snakemake measured the last part alone. Its seconds are those of the
+    run's own clock, which goes on from part to part; its processor time is unknown.
 
     Args:
         paths: the jobs' benchmark files.
+        clocks: {end of a benchmark's path, as in `main`: seconds of that training by the run's own clock}.
     """
     jobs = [read_tsv(path)[0] for path in paths]
+    for path, job in zip(paths, jobs, strict=True):
+        clock = clocks.get(os.sep.join(os.path.normpath(path).split(os.sep)[-3:]), 0)
+        if clock > float(job["s"]):
+            job |= {"s": str(clock), "cpu_time": "-"}
     # Of a job that ended at once, Snakemake measured no memory and no processor time.
     seconds, processor, memory = (
         [float(job[name]) for job in jobs if re.fullmatch(r"[\d.]+", job[name])]
@@ -94,13 +102,14 @@ def of_rule(paths, rule, kind):
     return [path for path in paths if re.search(rf"/{kind}/{rule}(?:/|\.\w+$)", path)]
 
 
-def step_rows(steps, arms, benchmarks, logs, made):
+def step_rows(steps, arms, benchmarks, clocks, logs, made):
     """Return one row a step of a framework.
 
     Args:
         steps: {framework: {rule: script below scripts/}}, in order.
         arms: {framework: names of its arms}.
         benchmarks: of all jobs of these rules that the framework's runs needed.
+        clocks: as in `measured`.
         logs: of one job a kind.
         made: {rule: paths that one job made}.
 
@@ -130,7 +139,7 @@ def step_rows(steps, arms, benchmarks, logs, made):
             rows.append(
                 {"framework": framework, "step": number, "rule": rule, "command": " ; ".join(shown)}
                 | {"n_commands": len(shown), "n_arguments": sum(map(n_arguments, shown))}
-                | {"n_lines": count_lines(new), **measured(own), "n_files": files, "bytes": size}
+                | {"n_lines": count_lines(new), **measured(own, clocks), "n_files": files, "bytes": size}
                 | {"files": " ".join(study_path(path) for path in paths)}
             )
     return rows
@@ -182,11 +191,12 @@ def default_rows(stock, protocol):
     return rows
 
 
-def main(benchmarks, logs, protocol, steps, arms, stock, table, summary, defaults, **made):
+def main(benchmarks, runs, logs, protocol, steps, arms, stock, table, summary, defaults, **made):
     """Write the three tables.
 
     Args:
         benchmarks: Snakemake's measurements of every job of the steps.
+        runs: runs.tsv.
         logs: of the data's jobs and of one run a framework.
         protocol: protocol_diff.tsv.
         steps: {framework: {rule: script below scripts/}}, in the order of their use.
@@ -201,7 +211,11 @@ def main(benchmarks, logs, protocol, steps, arms, stock, table, summary, default
         StudyError: a step without benchmark.
     """
     made = {name: [paths] if isinstance(paths, str) else paths for name, paths in made.items()}
-    rows = step_rows(steps, arms, benchmarks, logs, made)
+    clocks = {
+        os.path.join(f"finetune_{row['framework']}", row["arm"], f"seed{row['seed']}.tsv"): float(row["train_seconds"])
+        for row in read_tsv(runs)
+    }
+    rows = step_rows(steps, arms, benchmarks, clocks, logs, made)
     write_table(table, "frameworks/steps.tsv", rows)
     write_table(summary, "frameworks/summary.tsv", sums(rows))
     write_table(defaults, "frameworks/defaults.tsv", default_rows(stock, read_tsv(protocol)))

@@ -53,6 +53,7 @@ def study(folder):
     write_lines(made / "train.bin", ["12345"])
     write_lines(made / "label" / "dict.txt", ["1"])
     write_lines(made / ".snakemake_timestamp", ["no output"])
+    write_tsv(results / "runs.tsv", [], ("framework", "arm", "seed", "train_seconds"))
     protocol = results / "protocol_diff.tsv"
     rows = [("betas", "[0.9, 0.98]", "[0.9, 0.5]"), ("initialisation.head_dense", "uniform", "normal")]
     names = ("setting", "fairseq", "huggingface")
@@ -60,6 +61,7 @@ def study(folder):
     config, _ = load_study(str(ROOT), str(ROOT / "config.yaml"))
     return {
         "benchmarks": benchmarks,
+        "runs": str(results / "runs.tsv"),
         "logs": [str(results / "logs" / f"{job}.log") for job in logs],
         "protocol": protocol,
         "steps": STEPS,
@@ -93,6 +95,27 @@ def test_a_step_has_its_commands_files_time_and_memory(tmp_path):
     assert [(row["n_jobs"], row["seconds"], row["memory_mb"]) for row in (select, other)] == [
         ("2", "4.0", "30.0"),
         ("1", "7.0", "20.0"),
+    ]
+
+
+def test_a_training_that_was_resumed_counts_with_all_its_parts(tmp_path):
+    given = study(tmp_path)
+    columns = ("s", "max_rss", "cpu_time")
+    for seed, seconds in ((1, 30), (2, 50)):
+        path = Path(given["runs"]).parent / "benchmarks" / "finetune_fairseq" / "fairseq-random" / f"seed{seed}.tsv"
+        write_tsv(path, [dict(zip(columns, (seconds, 100, seconds), strict=True))], columns)
+        given["benchmarks"].append(str(path))
+    given["steps"] = {"fairseq": {"finetune_fairseq": "finetuning/finetune_fairseq.py"}}
+    columns = ("framework", "arm", "seed", "train_seconds")
+    # The first was never interrupted; of the second, Snakemake timed the last part alone.
+    rows = [("fairseq", "fairseq-random", 1, 28), ("fairseq", "fairseq-random", 2, 90)]
+    write_tsv(given["runs"], [dict(zip(columns, row, strict=True)) for row in rows], columns)
+    (step,) = run(tmp_path, given)[0]
+    assert [step[name] for name in ("n_jobs", "seconds", "total_seconds", "cpu_seconds")] == [
+        "2",
+        "60.0",
+        "120.0",
+        "30.0",
     ]
 
 
