@@ -1,8 +1,9 @@
-"""A study whose arms start from other models only, from tables to the checked page: nothing of a checkpoint is made."""
+"""A study whose arms start from other models only: two families, five classes, frozen, with LoRA; to exported ones."""
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoConfig, pipeline
 
 from common.files import read_json, read_tsv
 from support import studies
@@ -10,50 +11,52 @@ from support.encoders import write_encoder
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-LABELS = ["bon", "mauvais"]
-# The second is one of two inits: its weights are fresh, its sizes and tokenizer the model's.
+LABELS = ["très mauvais", "mauvais", "moyen", "bon", "l'excellent"]
+BERT = {"framework": "huggingface", "model": "bert", "init": "pretrained"}
 ARMS = {
-    "whole": {"framework": "huggingface", "model": "mine", "init": "pretrained"},
-    "fresh": {"framework": "huggingface", "model": "mine", "init": "random"},
-    "other": {"framework": "huggingface", "model": "theirs", "init": "pretrained", "freeze": "encoder"},
+    "plain": BERT,
+    "same-again": BERT | {"match": "plain"},
+    # One of two inits: its weights are fresh, its sizes and tokenizer the model's.
+    "fresh": BERT | {"init": "random"},
+    "lower-frozen": BERT | {"freeze": 1, "training": {"lr": 5.0e-3, "epochs": 1}},
+    "head-only": BERT | {"model": "modernbert", "freeze": "encoder"},
+    "low-rank": BERT | {"model": "modernbert", "lora": {"r": 2, "lora_alpha": 4}},
 }
 
 
-def quoted(first, n):
-    """n texts of the model's own words; every tenth is longer than the 22 words that it reads."""
-    rows = []
+def rows(first, n):
+    """n texts in five classes, every ninth longer than the 22 tokens that a model reads."""
+    lines = []
     for k in range(first, first + n):
-        words = f"{LABELS[k % 2]} livre numéro {k} , facile à lire ." + (" encore un livre facile à lire" * 5) * (
-            k % 10 == 0
-        )
-        rows.append(f'{LABELS[k % 2]};"{words}"\n')
-    return "label;text\n" + "".join(rows)
+        more = " encore un livre à lire" * 6 * (k % 9 == 0)
+        lines.append(f'{LABELS[k % 5]};"{LABELS[k % 5]} livre numéro {k} , facile à lire .{more}"\n')
+    return "label;text\n" + "".join(lines)
 
 
-def settings(folder, **changes):
-    table = {"train": "train.csv", "test": "test.csv"}
-    data = {"source": "table", "labels": LABELS, "table": table, "n_train": None, "n_valid": 12}
-    models = {name: {"folder": str(folder / name)} for name in ("mine", "theirs")}
+def settings(folder):
+    table = {"train": "train.csv", "test": "test.csv", "language": "fr", "licence": "CC BY 4.0"}
+    data = {"source": "table", "labels": LABELS, "table": table, "n_train": None, "n_valid": 15}
+    models = {name: {"folder": str(folder / name)} for name in ("bert", "modernbert")}
     return studies.merged(
         {key: value for key, value in studies.TINY.items() if key != "checkpoint"},
-        {"data": data, "finetuning": {"models": models, "arms": ARMS, "evaluation": {"test_curves": False}}} | changes,
+        {"data": data, "finetuning": {"models": models, "arms": ARMS, "evaluation": {"test_curves": False}}},
     )
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("foreign")
-    (folder / "train.csv").write_text(quoted(0, 52), encoding="utf-8")
-    (folder / "test.csv").write_text(quoted(100, 20), encoding="utf-8")
-    write_encoder(folder / "mine", "bert")
-    write_encoder(folder / "theirs", "roberta")
+    for split, first, n in (("train", 0, 60), ("test", 200, 30)):
+        (folder / f"{split}.csv").write_text(rows(first, n), encoding="utf-8")
+    for family in ("bert", "modernbert"):
+        write_encoder(folder / family, family, spread=0.3)
     studies.write_study(folder / "study.yaml", base=settings(folder))
     return folder
 
 
 @pytest.fixture(scope="module")
 def results(study):
-    done = studies.snakemake(study, study=study / "study.yaml")
+    done = studies.snakemake(study, "all", "export_models", study=study / "study.yaml")
     assert done.returncode == 0, done.output
     return study / "results" / "tiny"
 
@@ -86,14 +89,14 @@ def test_a_missing_folder_of_the_checkpoint_is_not_asked_for_unless_an_arm_start
 
 def test_the_audit_has_each_model_s_own_lengths(results):
     rows = {(row["check"], row["split"]): row for row in read_tsv(results / "audit.tsv")}
-    # Texts 100 and 110 of 20 are long.
-    for name in ("mine", "theirs"):
+    # Texts 207, 216 and 225 of 30 are long.
+    for name in ("bert", "modernbert"):
         assert float(rows[f"{name}: share truncated", "test"]["value"]) >= 0.1
         assert float(rows[f"{name}: longest, tokens", "test"]["value"]) > 22
         assert "reads the first 22 tokens" in rows[f"{name}: share truncated", "test"]["note"]
     # The one cuts words in pieces that it learnt, the other in bytes' pairs: two tokenizers, two counts.
-    means = {name: rows[f"{name}: mean tokens", "train"]["value"] for name in ("mine", "theirs")}
-    assert means["mine"] != means["theirs"]
+    means = {name: rows[f"{name}: mean tokens", "train"]["value"] for name in ("bert", "modernbert")}
+    assert means["bert"] != means["modernbert"]
     corpus = rows["test reviews in the pretraining corpus", "test"]
     assert corpus["status"] == "not checked" and "others trained the models" in corpus["note"]
     assert "mean pieces" not in {check for check, _ in rows}
@@ -102,8 +105,8 @@ def test_the_audit_has_each_model_s_own_lengths(results):
 
 def test_the_ledger_counts_every_tensor_of_each_model(study, results):
     rows = read_tsv(results / "parameter_ledger.tsv")
-    assert {row["section"] for row in rows} == {"counted: mine", "counted: theirs"}
-    for name in ("mine", "theirs"):
+    assert {row["section"] for row in rows} == {"counted: bert", "counted: modernbert"}
+    for name in ("bert", "modernbert"):
         tensors = load_file(study / name / "model.safetensors")
         assert len({tensor.data_ptr() for tensor in tensors.values()}) == len(tensors)
         of = {row["item"]: int(row["count"]) for row in rows if row["section"] == f"counted: {name}"}
@@ -117,6 +120,37 @@ def test_the_page_is_checked_and_says_nothing_of_a_checkpoint(results):
     assert 'id="checkpoint"' not in page and 'id="parameters"' not in page and 'id="ledgers"' in page
     assert len(read_tsv(results / "report_numbers.tsv")) > 100
     assert not (results / "checkpoint").exists() and not (results / "parameters").exists()
+
+
+def test_every_table_and_the_page_have_all_arms_and_classes(results):
+    assert [row["arm"] for row in read_tsv(results / "statistics" / "arms.tsv")] == sorted(ARMS)
+    # 6 · 5 / 2 pairs of arms.
+    assert len(read_tsv(results / "statistics" / "pairs.tsv")) >= 15
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert all(name in page for name in ARMS) and all(name.replace("'", "&#39;") in page for name in LABELS)
+    assert len(read_tsv(results / "report_numbers.tsv")) > 100
+
+
+def test_each_arm_trained_as_it_says(results):
+    protocols = {name: read_json(results / "finetuning" / name / "seed1" / "run.json")["protocol"] for name in ARMS}
+    assert protocols["lower-frozen"]["peak_lr"] == 5.0e-3 and protocols["plain"]["peak_lr"] != 5.0e-3
+    assert protocols["lower-frozen"]["freeze"] == 1 and protocols["low-rank"]["lora"]["r"] == 2
+    # Alike in all, they give the same answers.
+    same = [(results / "predictions" / name / "seed1.tsv").read_bytes() for name in ("plain", "same-again")]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_each_arm_is_exported_for_plain_transformers(results, arm):
+    folder = results / "models" / f"{arm}-seed1"
+    assert AutoConfig.from_pretrained(str(folder)).id2label == dict(enumerate(LABELS))
+    classify = pipeline("text-classification", model=str(folder), truncation=True)
+    texts = (results / "data" / "test.review").read_text(encoding="utf-8").splitlines()
+    for text, row in zip(texts, read_tsv(results / "predictions" / arm / "seed1.tsv"), strict=True):
+        (answer,) = [each for each in classify(text, top_k=None) if each["label"] == LABELS[int(row["prediction"])]]
+        assert answer["score"] == pytest.approx(float(row[f"probability_{row['prediction']}"]), abs=1e-4)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert 'language: "fr"' in card and "CC BY 4.0" in card and "probabilities\ndiffered by at most" in card
 
 
 def test_mixed_arms_still_make_the_checkpoint(study, tmp_path):

@@ -18,8 +18,7 @@ ARMS = {
     "ran": HF | {"init": "random"},
     "few": HF | {"init": "pretrained"},
     "early": HF | {"init": "pretrained", "at_update": 6},
-    "f-few": FAIRSEQ | {"init": "pretrained", "n_train": 20},
-    "f-early": FAIRSEQ | {"init": "pretrained", "at_update": 6, "match": "early"},
+    "f-early": FAIRSEQ | {"init": "pretrained", "at_update": 6, "n_train": 20},
 }
 STUDY = {
     "checkpoint": {"pretraining": {"keep": [6]}},
@@ -44,8 +43,7 @@ def test_the_updates_follow_from_the_reviews_that_an_arm_learns_from(results):
     rows = {row["arm"]: (int(row["n_train"]), int(row["total_updates"])) for row in read_tsv(results / "runs.tsv")}
     # One epoch in batches of 8: ceil(n / 8).
     assert rows == {
-        "pre": (40, 5), "ran": (40, 5), "few-n10": (10, 2), "few-n20": (20, 3), "early": (40, 5),
-        "f-few": (20, 3), "f-early": (40, 5),
+        "pre": (40, 5), "ran": (40, 5), "few-n10": (10, 2), "few-n20": (20, 3), "early": (40, 5), "f-early": (20, 3),
     }  # fmt: skip
 
 
