@@ -69,7 +69,7 @@ def _ahead(pair, better):
 def _evidence(pair, level):
     """Return the interval in favour of the better arm, the numbers of seeds and reviews, and Welch's test."""
     bounds = (pair["low"], pair["high"]) if pair["difference"] >= 0 else (-pair["high"], -pair["low"])
-    interval = f"{level:.0%} interval {points(bounds[0])} to {points(bounds[1])}, over seeds and {pair['texts']}"
+    interval = f"{100 * level:g} % interval {points(bounds[0])} to {points(bounds[1])}, over seeds and {pair['texts']}"
     welch = "Welch's test is not defined: the seeds do not vary"
     if pair["welch_p"] is not None:
         pairs = f"{pair['n_welch']} {'pair' if pair['n_welch'] == 1 else 'pairs'}"
