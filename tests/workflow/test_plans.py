@@ -72,9 +72,14 @@ def test_each_study_plans_from_raw_data_to_report(planned, name):
     assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
 
 
-def test_the_drawn_graph_has_the_rules_of_the_embedded_study(planned):
+def test_the_drawn_graph_is_that_of_the_embedded_study(tmp_path):
     drawing = pathlib.Path(studies.ROOT, "docs", "development", "rulegraph.svg").read_text(encoding="utf-8")
-    assert set(re.findall(r">(\w+)</text>", drawing)) == {job.rule for job in planned("embedded")[1]}
+    drawn = dict(re.findall(r"<title>(\d+)</title>.*?>(\w+)</text>", drawing, re.DOTALL))
+    arrows = {(drawn[a], drawn[b]) for a, b in re.findall(r"<title>(\d+)&#45;&gt;(\d+)</title>", drawing)}
+    done = studies.snakemake(tmp_path, "--rulegraph", study=pathlib.Path(studies.ROOT, "config.yaml"))
+    rules = dict(re.findall(r'(\d+)\[label = "(\w+)"', done.output))
+    assert set(drawn.values()) == set(rules.values()) and len(rules) > 40
+    assert arrows == {(rules[a], rules[b]) for a, b in re.findall(r"(\d+) -> (\d+)", done.output)}
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
