@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 
+from common.arms import run_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_lines, read_tsv, study_path
@@ -76,11 +77,11 @@ def measured(paths, clocks):
 
     Args:
         paths: the jobs' benchmark files.
-        clocks: {end of a benchmark's path, as in `main`: seconds of that training by the run's own clock}.
+        clocks: {RULE/ARM/seedN.tsv, the end of a training's path: its seconds by the run's own clock}.
     """
     jobs = [read_tsv(path)[0] for path in paths]
     for path, job in zip(paths, jobs, strict=True):
-        clock = clocks.get(os.sep.join(os.path.normpath(path).split(os.sep)[-3:]), 0)
+        clock = clocks.get("/".join(path.split("/")[-3:]), 0)
         if clock > float(job["s"]):
             job |= {"s": str(clock), "cpu_time": "-"}
     # Of a job that ended at once, Snakemake measured no memory and no processor time.
@@ -212,7 +213,7 @@ def main(benchmarks, runs, logs, protocol, steps, arms, stock, table, summary, d
     """
     made = {name: [paths] if isinstance(paths, str) else paths for name, paths in made.items()}
     clocks = {
-        os.path.join(f"finetune_{row['framework']}", row["arm"], f"seed{row['seed']}.tsv"): float(row["train_seconds"])
+        f"finetune_{row['framework']}/{run_label(row['arm'], row['seed'])}.tsv": float(row["train_seconds"])
         for row in read_tsv(runs)
     }
     rows = step_rows(steps, arms, benchmarks, clocks, logs, made)
