@@ -1,8 +1,10 @@
 """Downloads are shared by all studies: made again, they make no study again unless their bytes are others."""
 
+import pathlib
 import shutil
 
 import pytest
+import yaml
 
 from support import studies
 
@@ -14,6 +16,13 @@ TARGET = "results/tiny/data/manifest.json"
 
 def table(n, words):
     return "text;label\n" + "".join(f"{words} {k} {'mot ' * 60};{k % 2}\n" for k in range(n))
+
+
+@pytest.mark.parametrize("name", ["generic", "slurm"])
+def test_what_replaces_the_default_profile_compares_as_many_bytes(name):
+    profiles = [pathlib.Path(studies.ROOT, "profiles", each, "config.yaml").read_text() for each in (name, "default")]
+    ours, default = (yaml.safe_load(text)["max-checksum-file-size"] for text in profiles)
+    assert ours == default
 
 
 def test_a_download_made_again_makes_no_study_again(tmp_path):
