@@ -107,6 +107,8 @@ RECIPE_TABLES = (
     else {}
 )
 RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
+if RECIPES:
+    CLAIM_TABLES |= {f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences")}
 # Asked for where arms differ in how much they learn from.
 LEARNING_POINTS = learning_points(
     config["finetuning"], config["checkpoint"]["pretraining"]["updates"] if SOURCE == "pretrain" else None
@@ -119,6 +121,8 @@ LEARNING_TABLES = (
     if LEARNING_POINTS
     else {}
 )
+if LEARNING_POINTS:
+    CLAIM_TABLES["learning_curve_means.tsv"] = LEARNING_TABLES["learning_curve_means"]
 # What the simple models reach, where a curve is of labelled reviews.
 if any(point["curve"] == LEARNING_CURVES["n_train"] for point in LEARNING_POINTS):
     LEARNING_TABLES["learning_curve_baselines"] = "<results>/learning_curves/baselines.tsv"

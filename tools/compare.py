@@ -317,6 +317,11 @@ def settings_that_differ(sides):
     return [row for row in rows if row["value_0"] != row["value_1"]]
 
 
+def have_common_arms(first, second):
+    """Tell whether two `Side`s have an arm of the same name, without which nothing is compared."""
+    return bool(set(first.accuracies) & set(second.accuracies))
+
+
 def main(first, second, path):
     """Write the page.
 
@@ -329,7 +334,7 @@ def main(first, second, path):
     """
     root = os.path.dirname(os.path.abspath(path))
     sides = [Side(first, root), Side(second, root)]
-    if not set(sides[0].accuracies) & set(sides[1].accuracies):
+    if not have_common_arms(*sides):
         raise StudyError(f"{first} and {second} have no arm in common: there is nothing to compare")
     if sides[0].name == sides[1].name:
         for side in sides:

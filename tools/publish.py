@@ -1,7 +1,8 @@
 """Copy a finished study's report and the files that it and its crate name to published/STUDY; its results to the pages.
 
 Run by hand: `python -m tools.publish STUDY`, where STUDY is the name of a file of studies/. Two pages are made beside
-the copies: the study against the published numbers (`tools.compare`), and command, machine, time and versions.
+the copies: the study against the published numbers (`tools.compare`), where they have an arm in common, and command,
+machine, time and versions.
 The results go to published/README.md, whole, and to README.md, in short, where that page has the study's marks.
 Texts of reviews and weights are never copied.
 """
@@ -20,6 +21,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
+from tools.published_recipes import by_recipe
 
 # What the pages and the comparison rest on; the rest is what the report links to.
 FILES = (
@@ -38,6 +40,8 @@ RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weight
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
+# More pairs are left to the report.
+MOST_PAIRS = 6
 # Around the table of the reports' conclusions.
 CONCLUSIONS = "<!-- conclusions -->", "<!-- /conclusions -->"
 
@@ -79,12 +83,13 @@ def finished(folder):
     return found
 
 
-def made(results, config):
+def made(results, config, compared):
     """Return what made the study's runs, as Markdown: command, machine, time, versions, from the runs' own records.
 
     Args:
         results: the study's results folder.
         config: its settings.
+        compared: whether there is a page against the published numbers.
 
     Raises:
         StudyError: a run that the settings ask for is not there, or does not say what machine it was trained on.
@@ -124,7 +129,9 @@ def made(results, config):
             f"- Precision {every(r['precision'] for r in records)}, threads {every(r['threads'] for r in records)}.",
             f"- Versions: {versions}.",
             "- [The report](report.html), [against the published numbers](comparison.html); the tables beside them are "
-            "those that both rest on.",
+            "those that both rest on."
+            if compared
+            else "- [The report](report.html); the tables beside it are those that it rests on.",
             "",
         ]
     )
@@ -204,6 +211,22 @@ def summary(folder, link):
     return "\n".join([*table, "", *sentences, "", f"[Report]({link}/report.html) · [every number]({link})"])
 
 
+def by_arm(folder, link):
+    """Return the table of a study's arms and, where they are few, the verdict on each telling pair, as Markdown.
+
+    Args:
+        folder, link: as of `block`.
+    """
+    with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
+        table = handle.read().strip()
+    pairs = telling_pairs(folder)
+    if len(pairs) > MOST_PAIRS:
+        verdicts = [f"What can be said of each of {len(pairs)} pairs: [pairs.tsv]({link}/statistics/pairs.tsv)."]
+    else:
+        verdicts = [f"- {row['verdict']}" for row in pairs]
+    return "\n".join([table, "", *verdicts])
+
+
 def block(folder, link):
     """Return a study's part of published/README.md: table, verdicts, baselines and figure, all from files.
 
@@ -214,9 +237,7 @@ def block(folder, link):
     Raises:
         StudyError: a file is missing.
     """
-    with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
-        table = handle.read().strip()
-    pairs = [f"- {row['verdict']}" for row in telling_pairs(folder)]
+    recipes = os.path.exists(os.path.join(folder, "recipes.tsv"))
     baselines = [
         f"{row['features']} {100 * float(row['test_accuracy']):.2f} %"
         for row in read_tsv(os.path.join(folder, "baselines.tsv"))
@@ -233,13 +254,13 @@ def block(folder, link):
         facts.append(answers(folder))
     return "\n".join(
         [
-            table,
-            "",
-            *pairs,
+            by_recipe(folder) if recipes else by_arm(folder, link),
             "",
             " ".join(facts),
             "",
-            f"![Test accuracy of every seed, by arm]({link}/figures/arms.svg)",
+            f"![Test accuracy and difference by learning rate]({link}/figures/recipes.svg)"
+            if recipes
+            else f"![Test accuracy of every seed, by arm]({link}/figures/arms.svg)",
             "",
             f"Every number: [{link}]({link}).",
         ]
@@ -256,12 +277,23 @@ def recipe(folder):
     return f"peak rate {rate}, {updates} updates"
 
 
+def is_asked(folder):
+    """Tell whether a study has at most one arm of each framework and start."""
+    arms = {
+        (row["framework"], row["init"], row["arm"]) for row in named_arms(read_tsv(os.path.join(folder, "runs.tsv")))
+    }
+    return len(arms) == len({arm[:2] for arm in arms})
+
+
 def conclusions(folders):
     """Return which of the reports' conclusions hold in the lab's own runs and in the published studies, as Markdown.
+
+    A study with several arms of one framework and start is left out: the conclusions know no recipes.
 
     Args:
         folders: those of published studies, in the order of the columns; the page lies beside them.
     """
+    folders = [folder for folder in folders if is_asked(folder)]
     sides = [compare.Side(PUBLISHED), *map(compare.Side, folders)]
     names = [os.path.basename(folder) for folder in folders]
     head = ["conclusion of the reports", "source", "the lab's runs", *(f"[{name}]({name})" for name in names)]
@@ -352,8 +384,10 @@ def main(results, config, folder, pages):
                 raise StudyError(f"{source} is missing: finish the study first")
             os.makedirs(os.path.dirname(destination), exist_ok=True)
             shutil.copyfile(source, destination)
-        compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
-        write_text(os.path.join(temporary, "README.md"), made(results, config))
+        compared = compare.have_common_arms(compare.Side(temporary), compare.Side(PUBLISHED))
+        if compared:
+            compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
+        write_text(os.path.join(temporary, "README.md"), made(results, config, compared))
     link = [os.path.relpath(folder, os.path.dirname(page)) for page in pages]
     whole = with_block(whole, block(folder, link[0]), *between)
     write_text(pages[0], whole)

@@ -13,12 +13,14 @@ from common.errors import StudyError
 from common.files import read_tsv
 from study.configuration import load_study
 from support import studies
+from tools.compare import Side, have_common_arms
 from tools.publish import (
     CONCLUSIONS,
     FILES,
     block,
     conclusions,
     finished,
+    is_asked,
     links,
     marks,
     planned,
@@ -29,6 +31,7 @@ from tools.publish import (
 )
 
 ROOT = studies.ROOT
+LAB = os.path.join(ROOT, "claims", "published_runs.tsv:published")
 
 
 def page(*name):
@@ -52,13 +55,17 @@ def test_the_results_of_a_published_study_are_its_files(study):
     assert all(os.path.exists(os.path.join(docs(study), name)) for name in FILES)
 
 
+ASKED = [study for study in PUBLISHED if is_asked(docs(study))]
+
+
 def test_the_page_of_results_tells_which_conclusions_hold_under_which_recipe():
     asked = conclusions([docs(study) for study in PUBLISHED])
     assert with_block(RESULTS, asked, *CONCLUSIONS) == RESULTS
     rows = [line.strip("| ").split(" | ") for line in asked.splitlines() if line.startswith("| ")]
-    assert len({len(row) for row in rows}) == 1 and len(rows[0]) == 3 + len(PUBLISHED)
+    assert len({len(row) for row in rows}) == 1 and len(rows[0]) == 3 + len(ASKED)
     (pays,) = (row for row in rows if "gap in performance" in row[0])
-    assert pays[2:] == ["holds"] * (1 + len(PUBLISHED))
+    assert pays[2:] == ["holds"] * (1 + len(ASKED))
+    assert {"open", "open-published"} <= set(ASKED)
 
 
 def test_the_readme_shows_the_open_study_in_short():
@@ -112,8 +119,15 @@ def test_what_a_published_study_says_of_itself_holds(study):
     verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs(study), "claims.tsv"))}
     assert own and {name: verdicts.get(name) for name in own} == dict.fromkeys(own, "holds")
     # As the claims are written today, too.
-    files = ("runs.tsv", "baselines.tsv", "statistics/pairs.tsv")
-    tables = {os.path.basename(name): read_tsv(os.path.join(docs(study), name)) for name in files}
+    files = {
+        os.path.basename(name): name for name in ("runs.tsv", "baselines.tsv", "statistics/pairs.tsv", "recipes.tsv")
+    }
+    files |= {
+        "recipe_differences.tsv": "recipes/differences.tsv",
+        "learning_curve_means.tsv": "learning_curves/means.tsv",
+    }
+    paths = {name: os.path.join(docs(study), file) for name, file in files.items()}
+    tables = {name: read_tsv(path) for name, path in paths.items() if os.path.exists(path)}
     assert {claim["id"]: check(claim, tables)["verdict"] for claim in claims} == dict.fromkeys(own, "holds")
 
 
@@ -123,9 +137,15 @@ def test_all_runs_of_the_study_are_published(study):
     assert sorted(planned(config)) == sorted(finished(docs(study)))
 
 
-@pytest.mark.parametrize("name", ["report.html", "comparison.html"])
-@pytest.mark.parametrize("study", PUBLISHED)
+PAGES = [(study, page) for study in PUBLISHED for page in ("report.html", "comparison.html")]
+
+
+@pytest.mark.parametrize(("study", "name"), PAGES)
 def test_the_published_pages_link_to_what_is_published(study, name):
+    if name == "comparison.html" and not have_common_arms(Side(docs(study)), Side(LAB)):
+        assert not os.path.exists(os.path.join(docs(study), name))
+        assert name not in page("published", study, "README.md")
+        return
     found = links(os.path.join(docs(study), name))
     assert found and all(os.path.exists(os.path.join(docs(study), name)) for name in found)
 

@@ -77,13 +77,13 @@ def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
     told, rows = compare_studies.pairs_told_by(side), read_tsv(os.path.join(side.folder, "statistics", "pairs.tsv"))
     assert rows
     for row in rows:
-        pair = told[tuple(f"{row[f'framework_{side}']}-{row[f'init_{side}']}" for side in "ab")]
+        pair = told[row["arm_a"], row["arm_b"]]
         assert pair["p"] == float(row["welch_p_holm"]) and pair["difference"] == float(row["difference"])
         assert (pair["conclusion"] == "none") == (row["claim"] == "none")
     arms = {row["arm"]: row for row in compare_studies.arms_told([side])}
     for table in ("statistics/arms.tsv", "figures/arms.tsv"):
         for row in read_tsv(os.path.join(side.folder, table)):
-            one = arms[f"{row['framework']}-{row['init']}"]
+            one = arms[row["arm"]]
             assert (float(one["t_low_0"]), float(one["t_high_0"])) == pytest.approx(
                 (float(row["t_low"]), float(row["t_high"]))
             )

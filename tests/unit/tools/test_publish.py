@@ -5,6 +5,7 @@ import pytest
 from common.errors import StudyError
 from common.files import write_json, write_lines, write_text, write_tsv
 from tools import publish
+from tools.published_recipes import by_recipe
 
 
 def test_a_page_with_the_words_of_reviews_is_not_published(tmp_path):
@@ -68,3 +69,62 @@ def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path
 def test_every_name_of_a_study_is_found_on_the_page():
     names = ["open", "open-published", "stars2", "My_study.v1"]
     assert publish.studies_on("\n".join("\n".join(publish.marks(name)) for name in names)) == names
+
+
+BEST = {"pretrained": "3e-05", "random": "0.0003"}
+
+
+def write_recipes(folder, own):
+    """Write the two tables of a study of two starts at three rates; `own`: of the row of each start's own recipe."""
+    arms = [
+        {"pair": "Hugging Face", "arm": f"{init}-{rate}", "init": init, "peak_lr": rate, "epochs": "5", "n_seeds": "3"}
+        | {"n_valid": "200", "valid_mean": mean + 0.01, "mean": mean, "sd_ddof1": 0.004, "best": BEST[init] == rate}
+        for init, rates in (
+            ("pretrained", {"1e-05": 0.805, "3e-05": 0.835, "0.0003": 0.78}),
+            ("random", {"1e-05": 0.67, "3e-05": 0.75, "0.0003": 0.795}),
+        )
+        for rate, mean in rates.items()
+    ]
+    rows = [
+        {"pair": "Hugging Face", "comparison": "same recipe", "peak_lr": rate, "epochs": "5", "difference": difference}
+        | {"arm_a": f"pretrained-{rate}", "arm_b": f"random-{rate}", "level": "0.95"}
+        | {"low": difference - 0.01, "high": difference + 0.01, "claim": "difference", "seeds_needed": "2"}
+        | {"joint_low": difference - 0.02, "joint_high": difference + 0.02}
+        for rate, difference in (("1e-05", 0.135), ("3e-05", 0.085), ("0.0003", -0.015))
+    ]
+    rows.append(rows[0] | {"comparison": "own best recipe", "peak_lr": "", "epochs": ""} | own)
+    write_tsv(folder / "recipes.tsv", arms, tuple(arms[0]))
+    write_tsv(folder / "recipes" / "differences.tsv", rows, tuple(rows[0]))
+
+
+def test_a_study_of_recipes_is_told_by_recipe(tmp_path):
+    write_recipes(tmp_path, {"difference": 0.04, "low": 0.025, "high": 0.055, "claim": "if_normal"})
+    text = by_recipe(str(tmp_path))
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line and "--:" not in line]
+    assert rows[1] == "| 5 | 1e-5 | 80.50 ± 0.40 | 67.00 ± 0.40 | +13.50 (+11.50 to +15.50) |"
+    assert rows[3].endswith("| \N{MINUS SIGN}1.50 (\N{MINUS SIGN}3.50 to +0.50) |") and len(rows) == 4
+    # What was chosen is the best on validation, with its rate.
+    assert (
+        "- Pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test)." in text
+    )
+    assert "- Random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test)." in text
+    assert text.endswith(
+        "pretrained minus random is +4.00 points (95 % interval +2.50 to +5.50). This is a difference, if the seeds' "
+        "accuracies are taken as normal; 2 seeds a side would show one of this size four times in five."
+    )
+
+
+def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
+    write_recipes(tmp_path, {"difference": 0.01, "low": -0.01, "high": 0.03, "claim": "none", "seeds_needed": "9"})
+    assert "No difference is shown; 9 seeds a side" in by_recipe(str(tmp_path))
+    alone = {"low": "", "high": "", "joint_low": "", "joint_high": "", "claim": "one_seed", "seeds_needed": ""}
+    write_recipes(tmp_path, {"difference": 0.01} | alone)
+    assert by_recipe(str(tmp_path)).endswith("+1.00 points (one seed has no interval). No difference is shown.")
+
+
+def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
+    rows = [{"arm": name, "framework": "huggingface", "init": "pretrained"} for name in ("low", "low", "high")]
+    write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
+    assert not publish.is_asked(str(tmp_path))
+    write_tsv(tmp_path / "runs.tsv", rows[:2], tuple(rows[0]))
+    assert publish.is_asked(str(tmp_path))

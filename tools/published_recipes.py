@@ -1,0 +1,104 @@
+"""What published/README.md says of a study of recipes: each recipe's row, and each start's own by validation."""
+
+import os
+
+from analysis.lib.verdicts import points
+from common.arms import percent
+from common.files import read_tsv
+from study.grids import written
+
+SAME = "same recipe"
+CLAIMED = {"difference": "", "if_normal": ", if the seeds' accuracies are taken as normal"}
+
+
+def spread(row):
+    """Return mean and standard deviation (ddof 1) of a row of recipes.tsv in percent; of one seed the mean alone."""
+    return percent(row["mean"]) + (f" ± {percent(row['sd_ddof1'])}" if row["sd_ddof1"] else "")
+
+
+def interval(row, low, high):
+    """Return two bounds in points, in words; nothing where one seed has no interval."""
+    return f"{points(float(row[low]))} to {points(float(row[high]))}" if row[low] else ""
+
+
+def recipe(row):
+    """Return a row's recipe in words."""
+    epochs = row["epochs"]
+    return f"peak rate {written(float(row['peak_lr']))} and {epochs} epoch{'s' if epochs != '1' else ''}"
+
+
+def table(shared, arms):
+    """Return the lines of a Markdown table, a row for each recipe that both starts share.
+
+    Args:
+        shared: rows of recipes/differences.tsv of one pair.
+        arms: {name: row of recipes.tsv}.
+    """
+    level = percent(shared[0]["level"], 0)
+    names = (
+        f"Epochs | Peak rate | Pretrained, % | Random, % | Pretrained minus random, points (joint {level} % interval)"
+    )
+    lines = [f"| {names} |", "| --: | --: | --: | --: | --: |"]
+    for row in shared:
+        bounds = interval(row, "joint_low", "joint_high")
+        cells = (
+            row["epochs"],
+            written(float(row["peak_lr"])),
+            spread(arms[row["arm_a"]]),
+            spread(arms[row["arm_b"]]),
+            points(float(row["difference"])) + (f" ({bounds})" if bounds else ""),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def chosen(start, row):
+    """Return a sentence on the recipe that validation chose for a start."""
+    return (
+        f"- {start}: validation chose {recipe(row)} ({percent(row['valid_mean'])} % of {row['n_valid']}; "
+        f"{spread(row)} % on test)."
+    )
+
+
+def with_own(row):
+    """Return a sentence on the difference between the two starts, each with its own recipe."""
+    bounds = interval(row, "low", "high")
+    told = f"{points(float(row['difference']))} points"
+    told += f" ({percent(row['level'], 0)} % interval {bounds})" if bounds else " (one seed has no interval)"
+    if row["claim"] in CLAIMED:
+        shown = f"This is a difference{CLAIMED[row['claim']]}"
+    else:
+        shown = "No difference is shown"
+    needed = row["seeds_needed"]
+    if needed:
+        shown += f"; {needed} seeds a side would show one of this size four times in five"
+    return f"- With its own recipe each, pretrained minus random is {told}. {shown}."
+
+
+def by_recipe(folder):
+    """Return a published study's recipes as Markdown, from recipes.tsv and recipes/differences.tsv.
+
+    Args:
+        folder: folder of the study.
+
+    Raises:
+        StudyError: a file is missing.
+    """
+    rows, differing = (
+        read_tsv(os.path.join(folder, *name.split("/"))) for name in ("recipes.tsv", "recipes/differences.tsv")
+    )
+    arms, lines = {row["arm"]: row for row in rows}, []
+    for pair in dict.fromkeys(row["pair"] for row in rows):
+        of = [row for row in differing if row["pair"] == pair]
+        shared, own = [row for row in of if row["comparison"] == SAME], of[-1]
+        best = {row["init"]: row for row in rows if row["pair"] == pair and row["best"] == "true"}
+        lines += [
+            f"{pair}, {rows[0]['n_seeds']} seeds each, test accuracy (mean ± SD, ddof 1):",
+            "",
+            *table(shared, arms),
+            "",
+            *(chosen(init.capitalize(), row) for init, row in best.items()),
+            with_own(own),
+            "",
+        ]
+    return "\n".join(lines).strip()
