@@ -66,6 +66,8 @@ def towards_the_better(pair):
         low, high, gap = derive("difference", "0", high), derive("difference", "0", low), derive("difference", "0", gap)
     told = {"better": side(pair, ahead), "other": side(pair, other), "gap": gap, "low": low, "high": high}
     told |= {"n_better": pair[f"n_seeds_{ahead}"], "n_other": pair[f"n_seeds_{other}"], "equal": float(gap) == 0}
+    # The interval, which is not corrected for the number of pairs, leaves 0 out.
+    told["corrected"] = pair["claim"] == "none" and pair["welch_p_holm"] != "" and low != "" and float(low) > 0
     return told | {name: pair[name] for name in kept} | planned(pair) | {"class": shade(pair["claim"])}
 
 

@@ -482,6 +482,15 @@ def test_an_undecided_pair_says_what_the_seeds_could_have_shown(study, tmp_path)
         "arm to show the 0.72 seen."
     ) in text
     assert "−0.72 not shown −3.00 to +1.56" in text
+    # Only the correction stands against it: these seeds do show it by themselves, and power is not the question.
+    corrected = {"difference": -0.1243, "low": -0.1571, "high": -0.0915, "welch_p": 0.0036, "welch_p_holm": 0.098}
+    text = with_pair(tmp_path, files, **facts | corrected, seeds_needed=4)
+    assert (
+        "After Holm’s correction no difference is shown (p = 0.098): Hugging Face, pretrained is ahead of fairseq, "
+        "pretrained by 12.43 points (95 % interval +9.15 to +15.71)."
+    ) in text
+    assert "3 seeds per arm can show" not in text.split("Do the frameworks differ?")[1].split("Do the arms beat")[0]
+    assert "to show the 12.43 seen" not in text
     # A gap that rounds to nothing is no gap of nothing.
     text = with_pair(tmp_path, files, **facts, difference=-0.00002, low=-0.03, high=0.0156, seeds_needed="")
     assert "is ahead of fairseq, pretrained by less than a hundredth of a point (95 % interval" in text
