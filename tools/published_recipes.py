@@ -69,9 +69,9 @@ def with_own(row):
         shown = f"This is a difference{CLAIMED[row['claim']]}"
     else:
         shown = "No difference is shown"
-    needed = row["seeds_needed"]
-    if needed:
-        shown += f"; {needed} seeds a side would show one of this size four times in five"
+    needed, there = row["seeds_needed"], min(int(row["n_seeds_a"]), int(row["n_seeds_b"]))
+    if needed and int(needed) > there:
+        shown += f"; an uncorrected t-test would need {needed} seeds a side to show one of this size four times in five"
     return f"- With its own recipe each, pretrained minus random is {told}. {shown}."
 
 
