@@ -84,9 +84,8 @@ def by_recipe(folder):
     Raises:
         StudyError: a file is missing.
     """
-    rows, differing = (
-        read_tsv(os.path.join(folder, *name.split("/"))) for name in ("recipes.tsv", "recipes/differences.tsv")
-    )
+    rows = read_tsv(os.path.join(folder, "recipes.tsv"))
+    differing = read_tsv(os.path.join(folder, "recipes", "differences.tsv"))
     arms, lines = {row["arm"]: row for row in rows}, []
     for pair in dict.fromkeys(row["pair"] for row in rows):
         of = [row for row in differing if row["pair"] == pair]
