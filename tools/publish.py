@@ -21,7 +21,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
-from tools.published_recipes import by_recipe
+from tools.published_recipes import by_recipe, spread
 
 # What the pages and the comparison rest on; the rest is what the report links to.
 FILES = (
@@ -150,10 +150,10 @@ def answers(folder):
     for arm, rank in dict.fromkeys((qa_arm(row), row["rank"]) for row in runs):
         label = f"rank {rank}" if arm == f"rank{rank}" else f"{arm} (rank {rank})"
         before, after = (means[arm, f"heldout_loss_{when}"] for when in ("before", "after"))
-        spread = f" ± {float(after['sd_ddof1']):.2f} (ddof 1)" if after["sd_ddof1"] else ""
+        ddof = f" ± {float(after['sd_ddof1']):.2f} (ddof 1)" if after["sd_ddof1"] else ""
         parts.append(
             f"{label}, n = {after['n_seeds']}: {float(before['mean']):.2f} nats per token of held-out answers "
-            f"before tuning, {float(after['mean']):.2f}{spread} after"
+            f"before tuning, {float(after['mean']):.2f}{ddof} after"
         )
     size = int(runs[0]["total_params"]) - int(runs[0]["trainable_params"])
     return f"Question answering, a base of {size / 1e6:.1f} M parameters and LoRA: {'; '.join(parts)}."
@@ -196,8 +196,7 @@ def summary(folder, link):
     """
     table = ["| Arm | Seeds (n) | Test accuracy, % (mean ± SD, ddof 1) |", "| :-- | --: | --: |"]
     for row in named_arms(read_tsv(os.path.join(folder, "test_accuracy.tsv"))):
-        spread = f" ± {percent(row['sd_ddof1'])}" if row["sd_ddof1"] else ""
-        table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {percent(row['mean'])}{spread} |")
+        table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {spread(row)} |")
     pairs = telling_pairs(folder)
     better = [said(row) for row in pairs if row["claim"] in ("difference", "if_normal")]
     undecided = [said(row) for row in pairs if row["claim"] not in ("difference", "if_normal")]

@@ -5,9 +5,9 @@ import os
 from analysis.lib.verdicts import points
 from common.arms import percent
 from common.files import read_tsv
+from finetuning.lib.recipes import OWN, SAME
 from study.grids import written
 
-SAME = "same recipe"
 CLAIMED = {"difference": "", "if_normal": ", if the seeds' accuracies are taken as normal"}
 
 
@@ -88,11 +88,13 @@ def by_recipe(folder):
     differing = read_tsv(os.path.join(folder, "recipes", "differences.tsv"))
     arms, lines = {row["arm"]: row for row in rows}, []
     for pair in dict.fromkeys(row["pair"] for row in rows):
+        tried = [row for row in rows if row["pair"] == pair]
         of = [row for row in differing if row["pair"] == pair]
-        shared, own = [row for row in of if row["comparison"] == SAME], of[-1]
-        best = {row["init"]: row for row in rows if row["pair"] == pair and row["best"] == "true"}
+        shared = [row for row in of if row["comparison"] == SAME]
+        (own,) = (row for row in of if row["comparison"] == OWN)
+        best = {row["init"]: row for row in tried if row["best"] == "true"}
         lines += [
-            f"{pair}, {rows[0]['n_seeds']} seeds each, test accuracy (mean ± SD, ddof 1):",
+            f"{pair}, {tried[0]['n_seeds']} seeds each, test accuracy (mean ± SD, ddof 1):",
             "",
             *table(shared, arms),
             "",

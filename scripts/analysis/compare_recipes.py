@@ -11,11 +11,11 @@ from analysis.lib.verdicts import judge
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
+from finetuning.lib.recipes import OWN, SAME
 from study.tables import write_table
 
 # Significance, confidence of the intervals, and the seed of permutations that are not enumerated.
 OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "seed": 1}
-SAME, OWN = "same recipe", "own best recipe"
 
 
 def valid_mean(runs):

@@ -67,8 +67,18 @@ def towards_the_better(pair):
     told = {"better": side(pair, ahead), "other": side(pair, other), "gap": gap, "low": low, "high": high}
     told |= {"n_better": pair[f"n_seeds_{ahead}"], "n_other": pair[f"n_seeds_{other}"], "equal": float(gap) == 0}
     # The interval, which is not corrected for the number of pairs, leaves 0 out.
-    told["corrected"] = pair["claim"] == "none" and pair["welch_p_holm"] != "" and low != "" and float(low) > 0
+    told["corrected"] = pair["claim"] == "none" and unshown(pair) == "correction"
     return told | {name: pair[name] for name in kept} | planned(pair) | {"class": shade(pair["claim"])}
+
+
+def unshown(row):
+    """Return why a pair or a row of recipes/differences.tsv shows nothing: `interval`, `undefined` or `correction`.
+
+    An interval that leaves 0 out, which is never narrower than Welch's, has an uncorrected p below alpha.
+    """
+    if not row["low"] or float(row["low"]) <= 0 <= float(row["high"]):
+        return "interval"
+    return "correction" if row["welch_p_holm"] else "undefined"
 
 
 def planned(pair):

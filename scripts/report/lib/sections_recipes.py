@@ -1,12 +1,12 @@
 """The section on recipes: how pretrained less random depends on learning rate and epochs, and each start's own best."""
 
 from analysis.lib.looks import PALETTE
+from finetuning.lib.recipes import OWN, SAME
 from report.lib import charts
 from report.lib.inputs import Table
-from report.lib.sections_answer import shade
+from report.lib.sections_answer import shade, unshown
 
 COLOURS = {"pretrained": PALETTE[0], "random": PALETTE[1]}
-SAME = "same recipe"
 # Left, right; accuracies from, to; differences from, to; all of the panel.
 LEFT, RIGHT, TOP, MIDDLE, BELOW, BOTTOM, HEIGHT = 44, charts.WIDTH - 10, 26, 190, 232, 330, 372
 # Between the two starts' dots at one rate, in units of the view box.
@@ -40,7 +40,7 @@ def one_pair(study, pair, tables):
     arms, differing, seeds = ([row for row in table.rows if row["pair"] == pair] for table in tables.values())
     shared = [row for row in differing if row["comparison"] == SAME]
     best = {row["init"]: row for row in arms if row["best"] == "true"}
-    own = next(row for row in differing if row["comparison"] != SAME)
+    own = next(row for row in differing if row["comparison"] == OWN)
     return {
         "pair": pair,
         "answer": judge(shared),
@@ -54,16 +54,6 @@ def one_pair(study, pair, tables):
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),
     }
-
-
-def unshown(row):
-    """Return why a row of recipes/differences.tsv shows no difference: `interval`, `undefined` or `correction`.
-
-    An interval that leaves 0 out, which is never narrower than Welch's, has an uncorrected p below alpha.
-    """
-    if not row["low"] or float(row["low"]) <= 0 <= float(row["high"]):
-        return "interval"
-    return "correction" if row["welch_p"] else "undefined"
 
 
 def judge(shared):

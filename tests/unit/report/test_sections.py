@@ -14,7 +14,7 @@ from report.lib.formats import FORMATS
 from report.lib.inputs import Study
 from report.lib.page import Page
 from report.lib.sections import checkpoint
-from report.lib.sections_recipes import unshown
+from report.lib.sections_answer import unshown
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
 
@@ -178,8 +178,8 @@ def test_frameworks_are_compared_by_arms_that_differ_in_nothing_else(tmp_path):
 def test_why_recipes_show_no_difference():
     row = {"low": "-0.01", "high": "0.02", "welch_p": "0.3"}
     assert unshown(row) == "interval"
-    assert unshown(row | {"low": "0.001", "welch_p": "0.04"}) == "correction"
-    assert unshown(row | {"low": "0.001", "welch_p": ""}) == "undefined"
+    assert unshown(row | {"low": "0.001", "welch_p_holm": "0.4"}) == "correction"
+    assert unshown(row | {"low": "0.001", "welch_p_holm": ""}) == "undefined"
     assert unshown(row | {"low": "", "high": ""}) == "interval"
 
 
