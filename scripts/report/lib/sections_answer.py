@@ -5,6 +5,8 @@ from report.lib.arms import anchor_of, coloured
 from report.lib.formats import run_name
 from report.lib.inputs import located
 from report.lib.records import derive
+from report.lib.sections_recipes import recipes
+from report.lib.shown import shade, unshown
 from report.lib.strips import Strip, strip_chart
 
 # What the file's claims are called on the page, of the arm named first; CSS classes of the same.
@@ -71,16 +73,6 @@ def towards_the_better(pair):
     return told | {name: pair[name] for name in kept} | planned(pair) | {"class": shade(pair["claim"])}
 
 
-def unshown(row):
-    """Return why a pair or a row of recipes/differences.tsv shows nothing: `interval`, `undefined` or `correction`.
-
-    An interval that leaves 0 out, which is never narrower than Welch's, has an uncorrected p below alpha.
-    """
-    if not row["low"] or float(row["low"]) <= 0 <= float(row["high"]):
-        return "interval"
-    return "correction" if row["welch_p_holm"] else "undefined"
-
-
 def planned(pair):
     """Return what may be said of a pair's tests over seeds.
 
@@ -95,11 +87,6 @@ def planned(pair):
         "detectable": percent(pair["minimum_detectable"]) not in ("", "0.00"),
         "more": bool(pair["seeds_needed"]) and float(pair["seeds_needed"]) > there and seen != "0.00",
     }
-
-
-def shade(claim):
-    """Return the CSS class of a claim: is it shown, shown on a condition, or not."""
-    return {"difference": "shown", "if_normal": "partly"}.get(claim, "open")
 
 
 def pairs_asked(pairs, arms):
@@ -253,6 +240,17 @@ def in_short_facts(study):
     }
 
 
+def with_recipes(study):
+    """Return what `sections_recipes.recipes` does, with the short answer on each start's own recipe; None: no grid."""
+    found = recipes(study)
+    for one in found["pairs"] if found else ():
+        own = one["own"]
+        ahead = ("random", "pretrained") if own["difference"].startswith("-") else ("pretrained", "random")
+        sides = dict(zip(("better", "other"), ({"init": init} for init in ahead), strict=True))
+        own["short"], own["class"] = in_short("pretraining", [sides | {"claim": own["claim"]}])
+    return found
+
+
 def answer(study):
     """What the study finds: in words, in one figure and in one table of pairs; never stronger than the files."""
     arms = arms_with_intervals(study).sort_values("mean", key=lambda column: -column.astype(float), kind="stable")
@@ -266,6 +264,10 @@ def answer(study):
         found = [pair for pair in pairs if {pair["arm_a"], pair["arm_b"]} == named]
         runner_up = towards_the_better(found[0]) if found else None
     told = [towards_the_better(pair) for pair in pairs or []]
+    grids = with_recipes(study)
+    # Recipes are told together, not by pairs of their arms.
+    tried = {row["arm"] for one in (grids or {"pairs": []})["pairs"] for row in one["arms"].rows}
+    asked = [pair for pair in pairs or [] if not {pair["arm_a"], pair["arm_b"]} <= tried]
     colours = (study.settings.get("report") or {}).get("colours")
     return {
         "arms": arms.to_dict("records"),
@@ -274,10 +276,11 @@ def answer(study):
         "pairs_href": study.href("pairs") if pairs else None,
         "runner_up": runner_up,
         "level": level,
-        "findings": findings(pairs or [], (study.settings.get("finetuning") or {}).get("arms") or {}),
+        "findings": findings(asked, (study.settings.get("finetuning") or {}).get("arms") or {}),
         "undecided": [pair for pair in told if pair["claim"] in ("none", "one_seed")],
         "matrix": matrix(pairs) if pairs else None,
         "n_test": sorted(study.frame("runs")["n_test"].unique(), key=int),
+        "grids": grids,
         "missing": missing_runs(study),
         "disagreeing": disagreements(study),
         "baseline": against_baseline(study, arms),

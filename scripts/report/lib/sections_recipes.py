@@ -4,7 +4,7 @@ from analysis.lib.looks import PALETTE
 from finetuning.lib.recipes import OWN, SAME
 from report.lib import charts
 from report.lib.inputs import Table
-from report.lib.sections_answer import shade, unshown
+from report.lib.shown import unshown
 
 COLOURS = {"pretrained": PALETTE[0], "random": PALETTE[1]}
 # Left, right; accuracies from, to; differences from, to; all of the panel.
@@ -49,7 +49,7 @@ def one_pair(study, pair, tables):
         "n_shared": study.count(study.path("recipe_differences"), pair=pair, comparison=SAME),
         "best": best,
         "tied": [row for row in best.values() if row["n_tied"] != "1"],
-        "own": own | {"class": shade(own["claim"]), "reason": unshown(own)},
+        "own": own | {"reason": unshown(own)},
         "panels": panels(arms, shared, seeds),
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),

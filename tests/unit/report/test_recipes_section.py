@@ -1,12 +1,13 @@
-"""The section on recipes: its answer, its charts measured against the files, and when it is there at all."""
+"""A grid of recipes on the page: the first screen, its charts against the files, and when it is there at all."""
 
 import re
 
 import pytest
 
 from analysis import plot_recipes
+from common.arms import percent
 from common.errors import StudyError
-from common.files import read_json, write_json
+from common.files import read_json, read_tsv, write_json
 from report.lib.sections_recipes import judge
 from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study
 from support.result_sets import check_page, make_page
@@ -26,12 +27,17 @@ def page_of(folder, section, make=None, **options):
     return files, settings, make_page(folder, files, settings)
 
 
-def section_of(html):
-    return re.search(r'<section id="recipes".*?</section>', html, re.DOTALL)[0]
+def section_of(html, name="answer"):
+    return re.search(f'<section id="{name}".*?</section>', html, re.DOTALL)[0]
 
 
-def words_of(html):
-    text = re.sub(r"<svg.*?</svg>", "", section_of(html), flags=re.DOTALL)
+def charts_of(html):
+    figures = re.search('<div class="figures">.*?</div>', section_of(html), re.DOTALL)[0]
+    return re.findall(r'<svg class="chart".*?</svg>', figures, re.DOTALL)
+
+
+def words_of(html, name="answer"):
+    text = re.sub(r"<svg.*?</svg>", "", section_of(html, name), flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", "", text).replace("&nbsp;", " ").split())
 
 
@@ -45,14 +51,14 @@ def test_the_page_with_its_charts_is_borne_out_by_the_files(made):
     folder, files, settings, html = made
     check_page(folder, files, settings)
     # Two numbers of epochs; on each panel two lines, 2 + 2 means, 2 starts x 2 rates x 3 seeds, 2 x 3 of differences.
-    charts = re.findall(r'<svg class="chart".*?</svg>', section_of(html), re.DOTALL)
+    charts = charts_of(html)
     assert len(charts) == 2
     assert [len(re.findall("data-row", chart)) for chart in charts] == [4 + 12 + 6] * 2
 
 
 def test_the_dots_of_a_rate_lie_at_its_tick(made):
     """The axis is logarithmic for both; the two starts stand 4 units aside."""
-    chart = re.findall(r'<svg class="chart".*?</svg>', section_of(made[3]), re.DOTALL)[0]
+    chart = charts_of(made[3])[0]
     ticks = [float(x) for x in re.findall(r'<text class="tick" x="([\d.]+)" y="204">', chart)]
     dots = {float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="4.4" data-row', chart)}
     beside = {round(tick + side, 2) for tick in ticks for side in (-4, 0, 4)}
@@ -61,16 +67,57 @@ def test_the_dots_of_a_rate_lie_at_its_tick(made):
 
 def test_it_answers_with_the_two_recipes_that_differ(made):
     text = words_of(made[3])
-    assert "Hugging Face Yes With learning rate 1e-5 and" in text and "with learning rate 3e-4 and" in text
-    assert "These intervals share no value." in text
-    assert "With each start’s own best recipe by validation (pretrained: learning rate" in text
-    assert "it leaves out that other seeds might have chosen others" in text
+    assert "Does the answer depend on the recipe? Yes With learning rate 1e-5 and" in text
+    assert "with learning rate 3e-4 and" in text and "These intervals share no value." in text
+    assert "it leaves out that other seeds might have chosen others" in words_of(made[3], "recipes")
+
+
+def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of_the_grid(made):
+    """The highest of many test means, and a question for each pair of arms, would be read as the answer."""
+    _, files, _, html = made
+    best = {row["init"]: row for row in read_tsv(files["recipes"]) if row["best"] == "true"}
+    lead = "With the learning rate and the epochs that validation chose for each start, pretrained weights get {} % on"
+    text = words_of(html)
+    assert text.startswith(f"The answer {lead.format(percent(best['pretrained']['mean']))}")
+    assert f"random ones {percent(best['random']['mean'])} %" in text
+    assert "Does pretraining help, each start with its own recipe? " in text
+    for words in ("Does pretraining help? ", "own settings matter", "has the highest mean"):
+        assert words not in text
+    assert text.index("pretrained minus random is") < text.index("Do the arms beat a simple model?")
+    chart = re.search("<details>\n<summary>Test accuracy of every seed, by arm.*?</details>", html, re.DOTALL)[0]
+    assert "<svg" in chart
+
+
+@pytest.mark.parametrize(
+    ("chances", "short", "kind"),
+    [((0.75, 0.75), "Not shown", "open"), ((0.95, 0.5), "Yes", "shown"), ((0.5, 0.95), "No, it harms", "against")],
+)
+def test_own_recipes_are_told_with_their_sign(tmp_path, chances, short, kind):
+    by_start = dict(zip(("pretrained", "random"), chances, strict=True))
+    files, settings, html = page_of(tmp_path, finetuning(), chances={key: by_start[key[0]] for key in CHANCES})
+    own = re.search('<div class="finding ([a-z]+)">\n<h3>[^<]*own recipe[^<]*<span class="verdict">([^<]+)<', html)
+    assert (own[2], own[1]) in ((short, kind), (f"{short}, assuming normality", "partly"))
+    check_page(tmp_path, files, settings)
+
+
+def test_arms_beside_a_grid_keep_their_questions(tmp_path):
+    """Of a grid in one framework and a pair in the other, the pair is told."""
+    section = finetuning(epochs=(5,))
+    training = {"lr": 1.0e-5, "epochs": 5}
+    section["arms"] |= {
+        f"f-{init}": {"framework": "fairseq", "model": "checkpoint", "init": init, "training": training}
+        for init in ("pretrained", "random")
+    }
+    files, settings, html = page_of(tmp_path, section, make_whole_study)
+    text = words_of(html)
+    assert "Does pretraining help, each start with its own recipe?" in text and "Does pretraining help? " in text
+    check_page(tmp_path, files, settings)
 
 
 def test_where_the_rate_changes_nothing_it_says_so(tmp_path):
     chances = dict.fromkeys(CHANCES, 0.75)
     files, settings, html = page_of(tmp_path, finetuning(), chances=chances)
-    assert "Hugging Face Not shown" in words_of(html) and "share values" in words_of(html)
+    assert "depend on the recipe? Not shown" in words_of(html) and "share values" in words_of(html)
     check_page(tmp_path, files, settings)
 
 
@@ -86,7 +133,8 @@ def test_both_frameworks_have_an_answer_each(tmp_path):
         f"f-{name}": arm | {"framework": "fairseq"} for name, arm in section["arms"].items()
     }  # fmt: skip
     files, settings, html = page_of(tmp_path, section)
-    assert len(re.findall('<span class="verdict">', section_of(html))) == 2
+    assert words_of(html).count("depend on the recipe?") == words_of(html).count("with its own recipe?") == 2
+    assert "fairseq: does the answer depend" in words_of(html)
     check_page(tmp_path, files, settings)
 
 
@@ -108,7 +156,7 @@ def test_a_study_without_several_recipes_has_no_such_section(made, tmp_path):
 )
 def test_a_mark_that_is_moved_is_found(made, tmp_path, pattern, words):
     folder, files, settings, html = made
-    place = html.index('<section id="recipes"')
+    place = html.index('<div class="figures">')
     changed = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) + 1:g}{m[3]}", html[place:], count=1)
     assert changed != html[place:]
     (folder / "report.html").write_text(html[:place] + changed, encoding="utf-8", newline="")
@@ -143,7 +191,8 @@ def test_the_figure_is_the_same_bytes_and_says_what_it_holds(tmp_path):
 
 
 def test_a_condition_that_several_pairs_share_is_said_once(made):
-    answer = re.search(r'<section id="answer".*?</section>', made[3], re.DOTALL)[0]
+    files = {name: path for name, path in made[1].items() if not name.startswith("recipe")}
+    answer = section_of(make_page(made[0], files, made[2]))
     told = re.findall('<div class="finding .*?</div>', answer, re.DOTALL)
     assert "These differences take the seeds’ accuracies as normally distributed" in re.sub("<[^>]+>", "", answer)
     assert max(finding.count("confirm") for finding in told) == 1
@@ -154,9 +203,9 @@ def test_texts_of_ones_own_are_not_called_reviews(tmp_path):
     manifest = read_json(files["manifest"])
     write_json(files["manifest"], manifest | {"source": "table", "language": "fr", "licence": "none"})
     html = make_page(tmp_path, files, settings)
-    headings = re.findall("<th scope=.col.*?</th>", section_of(html))
+    headings = re.findall("<th scope=.col.*?</th>", section_of(html, "recipes"))
     assert "Interval over seeds and texts" in " ".join(re.sub("<[^>]+>", "", heading) for heading in headings)
-    assert "review" not in words_of(html)
+    assert "review" not in words_of(html, "recipes")
 
 
 def division(html, opening):

@@ -14,7 +14,7 @@ from report.lib.formats import FORMATS
 from report.lib.inputs import Study
 from report.lib.page import Page
 from report.lib.sections import checkpoint
-from report.lib.sections_answer import unshown
+from report.lib.shown import unshown
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
 
