@@ -8,6 +8,9 @@ from common.errors import StudyError
 
 # Okabe and Ito's palette, told apart with every common colour vision; yellow is left out (illegible on white).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Of more arms, as in a grid: the same darker, black as grey; then lighter, but to be seen on white.
+DARKER = ("#003F62", "#753400", "#00573F", "#704260", "#7E5700", "#2F6380", "#808080")
+LIGHTER = ("#6FA9D6", "#E89B5F", "#63BF9F", "#DDA6C4", "#EDBB4D", "#8ECBEF", "#B0B0B0")
 # Of seeds' dots and of lines, in matplotlib's terms; with the colours they tell more arms apart than the eye does.
 MARKERS = ("D", "^", "v", "P", "X", "p", "h", "*")
 DASHES = ("-.", ":", "-", "--")
@@ -19,7 +22,8 @@ def looks_of(names, colours=None):
     """Return how each arm of a figure is drawn: {name: (colour `#RRGGBB`, matplotlib's marker, its line style)}.
 
     The lab's arms look the same in every study. The others take colours, marks and dashes in turn, in the study's
-    order, first the colours that no arm of the study has: at least eight arms are told apart, also in grey.
+    order, first the colours that no arm of the study has, then darker and lighter ones: 21 arms have a colour each, and
+    at least eight are told apart in grey.
 
     Args:
         names: of the study's arms, in order.
@@ -34,7 +38,7 @@ def looks_of(names, colours=None):
             raise StudyError(f"report.colours.{name} is {colour!r}: write it as '#RRGGBB'")
     given = dict(zip(KNOWN, PALETTE, strict=False)) | given
     taken = {given[name].upper() for name in names if name in given}
-    spare = itertools.cycle(sorted(PALETTE, key=lambda colour: colour in taken))
+    spare = itertools.cycle(sorted((*PALETTE, *DARKER, *LIGHTER), key=lambda colour: colour in taken))
     marks = zip(itertools.cycle(MARKERS), itertools.cycle(DASHES), strict=False)
     looks = {}
     for name in names:

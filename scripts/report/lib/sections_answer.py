@@ -1,6 +1,7 @@
 """The first screen: one finding for each question that the study asks, the arms with every seed, the pairs."""
 
 from common.arms import ARM, percent
+from finetuning.lib.recipes import RECIPE
 from report.lib.arms import anchor_of, coloured
 from report.lib.formats import run_name
 from report.lib.inputs import located
@@ -16,7 +17,7 @@ TOLD = 4
 # A question's answer where its pairs, or arms, show nothing.
 OPEN = {"none": "Not shown", "one_seed": "Cannot be decided"}
 # By what the arm ahead is told from the other. Settings of the arms' own have no direction.
-DIRECTIONS = {"pretraining": "init", "frameworks": "framework", "models": "model"}
+DIRECTIONS = {"pretraining": "init", "own_recipes": "init", "frameworks": "framework", "models": "model"}
 # Whether the arms beat a simple model: the short answer and its class, by where they lie.
 AGAINST_BASELINE = {
     ("above",): ("Yes", "shown"),
@@ -92,16 +93,19 @@ def planned(pair):
 def pairs_asked(pairs, arms):
     """Return {question: pairs of pairs.tsv that answer it}: arms that differ in one thing and nothing else.
 
+    Two starts of which the study has one recipe each may differ in the recipe too: question `own_recipes`.
+
     Args:
         pairs: rows of pairs.tsv.
         arms: `finetuning.arms`, with what each arm sets for itself.
     """
-    found = {"pretraining": [], "frameworks": [], "models": [], "settings": []}
-    # `match` is a demand on the settings, and none itself.
-    named = {"framework", "init", "model", "match"}
+    found = {"pretraining": [], "own_recipes": [], "frameworks": [], "models": [], "settings": []}
+    starts = [without_recipe(arm) for arm in arms.values()]
     for pair in pairs:
         a, b = side(pair, "a"), side(pair, "b")
-        own = [{k: v for k, v in (arms.get(arm["arm"]) or {}).items() if k not in named} for arm in (a, b)]
+        settings = [arms.get(arm["arm"]) or {} for arm in (a, b)]
+        # `match` is a demand on the settings, and none itself.
+        own = [{k: v for k, v in one.items() if k not in ("framework", "init", "model", "match")} for one in settings]
         differ = {
             "pretraining": a["init"] != b["init"],
             "frameworks": a["framework"] != b["framework"],
@@ -110,7 +114,18 @@ def pairs_asked(pairs, arms):
         }
         if sum(differ.values()) == 1:
             found[next(name for name in differ if differ[name])].append(pair)
+        elif differ["pretraining"] and sum(differ.values()) == 2:
+            bare = [without_recipe(one) for one in settings]
+            same = without_recipe(settings[0] | {"init": None}) == without_recipe(settings[1] | {"init": None})
+            if same and all(starts.count(one) == 1 for one in bare):
+                found["own_recipes"].append(pair)
     return {name: those for name, those in found.items() if those}
+
+
+def without_recipe(arm):
+    """Return an arm's settings without learning rate, epochs and `match`."""
+    training = {key: value for key, value in (arm.get("training") or {}).items() if key not in RECIPE}
+    return {key: value for key, value in arm.items() if key != "match"} | {"training": training}
 
 
 def in_short(name, told):
@@ -146,11 +161,15 @@ def findings(pairs, arms):
     return told
 
 
-def against_baseline(study, arms):
+def against_baseline(study, without):
     """Return the best simple model on validation, and the arms by where they lie against it; None: there is none.
 
     An arm is above (below) where its interval over seeds and reviews lies wholly above (below) the model's, undecided
     where the two share values, and one_seed where it has none.
+
+    Args:
+        study: the study's files.
+        without: names of arms that are left out: of a grid those that validation did not choose.
     """
     if not study.has("baselines", "arm_statistics"):
         return None
@@ -159,7 +178,7 @@ def against_baseline(study, arms):
     best = simple.loc[simple["valid_accuracy"].astype(float).idxmax()].to_dict()
     parts = {"above": [], "below": [], "undecided": [], "one_seed": []}
     low, high = float(best["exact_low"]), float(best["exact_high"])
-    for arm in study.frame("arm_statistics").to_dict("records"):
+    for arm in study.frame("arm_statistics").query("arm not in @without").to_dict("records"):
         part = "undecided" if arm["low"] else "one_seed"
         if arm["low"] and float(arm["low"]) > high:
             part = "above"
@@ -266,7 +285,9 @@ def answer(study):
     told = [towards_the_better(pair) for pair in pairs or []]
     grids = with_recipes(study)
     # Recipes are told together, not by pairs of their arms.
-    tried = {row["arm"] for one in (grids or {"pairs": []})["pairs"] for row in one["arms"].rows}
+    told_together = grids["pairs"] if grids else []
+    tried = {row["arm"] for one in told_together for row in one["arms"].rows}
+    chosen = {row["arm"] for one in told_together for row in one["best"].values()}
     asked = [pair for pair in pairs or [] if not {pair["arm_a"], pair["arm_b"]} <= tried]
     colours = (study.settings.get("report") or {}).get("colours")
     return {
@@ -283,7 +304,7 @@ def answer(study):
         "grids": grids,
         "missing": missing_runs(study),
         "disagreeing": disagreements(study),
-        "baseline": against_baseline(study, arms),
+        "baseline": against_baseline(study, tried - chosen),
         "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
         "in_short": in_short_facts(study),
         "chart_of_arms": strip_chart(

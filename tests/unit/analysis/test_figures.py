@@ -131,6 +131,18 @@ def test_eight_arms_are_told_apart_by_colour_and_mark():
     assert looks_of(["mine", "fairseq-pretrained"])["mine"][0] not in (PALETTE[0], None)
 
 
+def test_the_arms_of_a_grid_have_a_colour_each():
+    names = [f"arm{number}" for number in range(21)]
+    colours = [colour for colour, *_ in looks_of(names).values()]
+    assert len(set(colours)) == 21 and tuple(colours[:7]) == PALETTE
+    # Dark enough on white for a line: the luminance of WCAG 2, whose contrast with white is then above 1.6.
+    for colour in colours:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        assert 1.05 / (luminance + 0.05) > 1.6
+
+
 def test_the_font_is_matplotlibs_own():
     import matplotlib
     from matplotlib import font_manager

@@ -39,6 +39,25 @@ def test_arms_that_differ_in_their_settings_or_in_the_model_alone_are_asked_abou
     assert asked(arms) == {"settings": [("plain", "fast")], "models": [("plain", "other")]}
 
 
+def test_two_starts_with_a_recipe_each_are_asked_about():
+    """As where validation chose another learning rate for each start."""
+    fast = {"lr": 1e-4, "epochs": 10}
+    arms = {"pretrained": PLAIN | {"training": {"lr": 3e-5}}, "random": PLAIN | {"init": "random", "training": fast}}
+    assert asked(arms) == {"own_recipes": [("pretrained", "random")]}
+    assert short("own_recipes", ("difference", "random")) == ("No, it harms", "against")
+    (finding,) = findings(pairs_of(arms), arms)
+    assert finding["name"] == "own_recipes"
+    # Not where a start has several recipes, nor where something else differs.
+    assert "own_recipes" not in asked(arms | {"slow": PLAIN | {"training": {"lr": 1e-6}}})
+    for other in (
+        {"training": fast | {"weight_decay": 0.1}},
+        {"freeze": "encoder"},
+        {"framework": "fairseq"},
+        {"n_train": 9},
+    ):
+        assert not asked({"pretrained": arms["pretrained"], "random": arms["random"] | other})
+
+
 def test_of_many_pairs_the_widest_gaps_are_told():
     arms = {f"lr{n}": PLAIN | {"training": {"lr": n}} for n in range(4)}
     (finding,) = findings(pairs_of(arms), arms)

@@ -84,6 +84,10 @@ def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of
     for words in ("Does pretraining help? ", "own settings matter", "has the highest mean"):
         assert words not in text
     assert text.index("pretrained minus random is") < text.index("Do the arms beat a simple model?")
+    (simple,) = re.findall("Do the arms beat a simple model.*?Of the grid, each start’s own recipe is compared", text)
+    named = set(re.findall(r"[a-z]+-lr[0-9.e-]+-epochs[0-9]+", simple))
+    assert named == {row["arm"] for row in best.values()}
+    assert re.search("<details>\n<summary>Every pair of arms", html)
     chart = re.search("<details>\n<summary>Test accuracy of every seed, by arm.*?</details>", html, re.DOTALL)[0]
     assert "<svg" in chart
 
@@ -223,7 +227,9 @@ def division(html, opening):
 )
 def test_the_pairs_of_arms_stand_where_they_have_room(tmp_path, rates, epochs, place):
     """Four arms, eight, and twelve, whose table no screen holds."""
-    files, settings, html = page_of(tmp_path, finetuning(rates, epochs), make_whole_study)
+    files, settings = make_whole_study(tmp_path, finetuning(rates, epochs))
+    files = {name: path for name, path in files.items() if not name.startswith("recipe")}
+    html = make_page(tmp_path, files, settings)
     answer = re.search(r'<section id="answer".*?</section>', html, re.DOTALL)[0]
     matrix = '<table class="matrix">'
     assert answer.count(matrix) == 1
