@@ -6,6 +6,7 @@ from report.lib.arms import anchor_of, coloured
 from report.lib.formats import run_name
 from report.lib.inputs import located
 from report.lib.records import derive
+from report.lib.sections_learning_curves import learning_curves
 from report.lib.sections_recipes import recipes
 from report.lib.shown import shade, unshown
 from report.lib.strips import Strip, strip_chart
@@ -169,7 +170,8 @@ def against_baseline(study, without):
 
     Args:
         study: the study's files.
-        without: names of arms that are left out: of a grid those that validation did not choose.
+        without: names of arms that are left out: those of a grid that validation did not choose, and those that learnt
+            from fewer texts than the model.
     """
     if not study.has("baselines", "arm_statistics"):
         return None
@@ -259,6 +261,12 @@ def in_short_facts(study):
     }
 
 
+def on_a_curve(pair, settings):
+    """Tell whether two arms differ in what they learn from, which the learning curves show."""
+    a, b = (settings.get(pair[f"arm_{letter}"]) or {} for letter in "ab")
+    return any(a.get(key) != b.get(key) for key in ("n_train", "at_update"))
+
+
 def with_recipes(study):
     """Return what `sections_recipes.recipes` does, with the short answer on each start's own recipe; None: no grid."""
     found = recipes(study)
@@ -288,7 +296,14 @@ def answer(study):
     told_together = grids["pairs"] if grids else []
     tried = {row["arm"] for one in told_together for row in one["arms"].rows}
     chosen = {row["arm"] for one in told_together for row in one["best"].values()}
-    asked = [pair for pair in pairs or [] if not {pair["arm_a"], pair["arm_b"]} <= tried]
+    settings = (study.settings.get("finetuning") or {}).get("arms") or {}
+    fewer = {name for name, arm in settings.items() if arm.get("n_train")}
+    grown = learning_curves(study)
+    asked = [
+        pair
+        for pair in pairs or []
+        if not {pair["arm_a"], pair["arm_b"]} <= tried and not (grown and on_a_curve(pair, settings))
+    ]
     colours = (study.settings.get("report") or {}).get("colours")
     return {
         "arms": arms.to_dict("records"),
@@ -297,14 +312,16 @@ def answer(study):
         "pairs_href": study.href("pairs") if pairs else None,
         "runner_up": runner_up,
         "level": level,
-        "findings": findings(asked, (study.settings.get("finetuning") or {}).get("arms") or {}),
+        "findings": findings(asked, settings),
         "undecided": [pair for pair in told if pair["claim"] in ("none", "one_seed")],
         "matrix": matrix(pairs) if pairs else None,
         "n_test": sorted(study.frame("runs")["n_test"].unique(), key=int),
         "grids": grids,
+        "grown": grown,
         "missing": missing_runs(study),
         "disagreeing": disagreements(study),
-        "baseline": against_baseline(study, tried - chosen),
+        "baseline": against_baseline(study, tried - chosen | fewer),
+        "fewer": fewer,
         "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
         "in_short": in_short_facts(study),
         "chart_of_arms": strip_chart(

@@ -1,4 +1,4 @@
-"""The section on learning curves: its charts measured against the files, and when it is there at all."""
+"""Learning curves on the page: the first screen, its charts against the files, and when they are there at all."""
 
 import re
 
@@ -18,21 +18,32 @@ def made(tmp_path_factory):
 
 
 def charts_of(html):
-    section = re.search(r'<section id="learning-curves".*?</section>', html, re.DOTALL)[0]
-    return section, re.findall(r'<svg class="chart".*?</svg>', section, re.DOTALL)
+    answer = re.search(r'<section id="answer".*?</section>', html, re.DOTALL)[0]
+    section = re.search('<div class="figures">.*?</div>', answer, re.DOTALL)[0]
+    return answer, re.findall(r'<svg class="chart".*?</svg>', section, re.DOTALL)
 
 
 def test_the_page_with_its_curves_is_borne_out_by_the_files(made):
     folder, files, settings, html = made
     check_page(folder, files, settings)
-    section, charts = charts_of(html)
+    answer, charts = charts_of(html)
     # Reviews: 2 starts x 3 amounts x (1 mean + 3 seeds), and two simple models at 3 amounts.
     # Updates: 4 amounts x (1 + 3), and the two simple models across.
     assert [len(re.findall("data-row", chart)) for chart in charts] == [24 + 6, 16 + 2]
-    text = " ".join(re.sub(r"<[^>]+>", "", section).split())
-    assert "Mean test accuracy by labelled reviews. Hugging Face, pretrained:" in text
+    text = " ".join(re.sub(r"<[^>]+>", "", answer).split())
+    assert "What do more labelled reviews give? Mean test accuracy. Hugging Face, pretrained:" in text
     assert re.search(r"tfidf_words: [\d.]+&nbsp;% at 100, [\d.]+&nbsp;% at 1 800; words of tfidf_char", text)
-    assert "Zero updates is the start from random weights." in text
+    assert "Zero updates is the start from random weights." in html
+
+
+def test_the_first_screen_tells_no_pairs_that_the_curves_draw(made):
+    """Nor an arm of few reviews against a simple model of all of them."""
+    _, _, settings, html = made
+    text = " ".join(re.sub(r"<[^>]+>", "", charts_of(html)[0]).split())
+    assert "own settings matter" not in text and "Does pretraining help?" in text
+    simple = re.search("Do the arms beat a simple model.*?Arms that learnt from fewer reviews are left out", text)[0]
+    for name, arm in settings["finetuning"]["arms"].items():
+        assert bool(re.search(f"(?<![a-z-]){name} \\(", simple)) == ("n_train" not in arm), name
 
 
 def test_a_curve_is_in_the_order_of_its_amounts(made):
@@ -60,7 +71,7 @@ def test_a_study_without_curves_has_no_such_section(made):
 )
 def test_a_mark_that_is_moved_is_found(made, pattern, words):
     folder, files, settings, html = made
-    place = html.index('<section id="learning-curves"')
+    place = html.index('<div class="figures">')
     changed = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) + 1:.2f}{m[3]}", html[place:], count=1)
     assert changed != html[place:]
     (folder / "report.html").write_text(html[:place] + changed, encoding="utf-8", newline="")
