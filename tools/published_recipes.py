@@ -72,6 +72,11 @@ def with_own(row):
     needed, there = row["seeds_needed"], min(int(row["n_seeds_a"]), int(row["n_seeds_b"]))
     if needed and int(needed) > there:
         shown += f"; an uncorrected t-test would need {needed} seeds a side to show one of this size four times in five"
+    if row["items_margin"]:
+        shown += f". The {row['n_test']} test texts alone leave ± {percent(row['items_margin'])} points open; "
+        width = f"± {percent(row['margin'], 1)}"
+        many = row["margin_seeds"]
+        shown += f"{width} would take about {many} seeds a side" if many else f"no number of seeds makes it {width}"
     return f"- With its own recipe each, pretrained minus random is {told}. {shown}."
 
 

@@ -14,8 +14,8 @@ from common.frames import read_frame
 from finetuning.lib.recipes import OWN, SAME
 from study.tables import write_table
 
-# Significance, confidence of the intervals, and the seed of permutations that are not enumerated.
-OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "seed": 1}
+# Significance, level of the intervals, power and half width that seeds are planned for, seed of random permutations.
+OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "margin": 0.015, "seed": 1}
 
 
 def valid_mean(runs):
@@ -98,6 +98,7 @@ def compare(arms, pretrained, random, options, joint=1):
     correct_a, correct_b = (np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random))
     none, several = (None, None), min(len(a), len(b)) > 1
     low, high = inference.difference_interval(correct_a, correct_b, options["level"]) or none
+    left, margin_seeds = inference.margin_plan(correct_a, correct_b, options["margin"], options["level"])
     together = 1 - (1 - options["level"]) / joint
     joint_low, joint_high = inference.difference_interval(correct_a, correct_b, together) or none
     return {
@@ -116,6 +117,9 @@ def compare(arms, pretrained, random, options, joint=1):
         "seeds_p": inference.permute_seeds(a, b, options["seed"]) if several else None,
         "seeds_p_floor": inference.seed_floor(len(a), len(b)),
         "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
+        "items_margin": left,
+        "margin": options["margin"],
+        "margin_seeds": margin_seeds,
     }
 
 

@@ -173,6 +173,17 @@ COLUMNS = {
         "lower end of the interval that holds for all shared recipes of the pair together (Bonferroni)",
     ),
     "joint_high": ("number", "share", "its upper end"),
+    "items_margin": (
+        "share",
+        "",
+        "half width of the interval that these test reviews would leave with seeds without end",
+    ),
+    "margin": ("share", "", "half width that margin_seeds is for"),
+    "margin_seeds": (
+        "integer",
+        "seeds",
+        "fewest seeds per arm that would narrow the interval to the margin; empty: no number does, or one seed",
+    ),
     # Learning curves.
     "curve": ("text", "", "what grows: labelled reviews, or pretraining updates"),
     "amount": (
@@ -332,7 +343,8 @@ TABLES = {
     "recipes.tsv": "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean "
     "sd_ddof1 min max level t_low t_high",
     "recipes/differences.tsv": "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level "
-    "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed claim",
+    "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed "
+    "items_margin margin margin_seeds claim",
     "recipes/runs.tsv": "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
     "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
     "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "

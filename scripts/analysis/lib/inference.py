@@ -143,6 +143,52 @@ def difference_interval(first, second, level=0.95):
     return difference - half, difference + half
 
 
+def margin_plan(first, second, margin, level=0.95, most=1000):
+    """Return what would narrow the interval of two arms' difference to ± margin, if seeds go on varying as these do.
+
+    The components of variance that `difference_interval` sums are estimated from its mean squares, none below 0, and
+    its half width is computed from them for other numbers of seeds.
+
+    Args:
+        first, second: as there.
+        margin: half width, as a share.
+        level: of the interval.
+        most: seeds per arm that are tried.
+
+    Returns:
+        (float, int or None): the half width that the same reviews would leave with seeds without end; the fewest seeds
+        per arm that narrow the interval to the margin, None where `most` do not. (None, None) for one seed.
+    """
+    arms = [np.asarray(correct, dtype=float) for correct in (first, second)]
+    if min(map(len, arms)) < 2:
+        return None, None
+    n_items = arms[0].shape[1]
+    squares = [mean_squares(correct) for correct in arms]
+    noise = [residual for _, _, residual in squares]
+    of_seeds = [max(seeds - residual, 0.0) / n_items for seeds, _, residual in squares]
+    per_item = arms[0].mean(axis=0) - arms[1].mean(axis=0)
+    of_items = per_item.var(ddof=1) - sum(one / len(correct) for one, correct in zip(noise, arms, strict=True))
+    of_items = max(float(of_items), 0.0)
+
+    def half(n_seeds):
+        terms = [(of_items / n_items + sum(noise) / (n_seeds * n_items), n_items - 1)]
+        of_means = [one + each / n_items for one, each in zip(of_seeds, noise, strict=True)]
+        for whole, each in zip(of_means, noise, strict=True):
+            residual = each / (n_seeds * n_items)
+            terms += [(whole / n_seeds, n_seeds - 1), (-residual, (n_seeds - 1) * (n_items - 1))]
+        variance, df = satterthwaite(terms)
+        if variance <= 0:
+            return exact_interval(0, n_items, level)[1]
+        over_seeds, of_welch = satterthwaite([(one / n_seeds, n_seeds - 1) for one in of_means])
+        ends = ((variance, max(df, n_seeds - 1)), (over_seeds, of_welch))
+        return max(stats.t.ppf(0.5 + level / 2, dof) * math.sqrt(max(one, 0.0)) for one, dof in ends)
+
+    left = float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / n_items))
+    if not of_items and not sum(noise):
+        left = exact_interval(0, n_items, level)[1]
+    return left, next((number for number in range(2, most + 1) if half(number) <= margin), None)
+
+
 def item_draws(n_items, resamples, generator):
     """Return (resamples, n_items) float32: how often each review is in each bootstrap sample of n_items reviews.
 

@@ -383,6 +383,36 @@ def test_coverage_of_the_difference_by_simulation():
     assert 0.93 <= hits / n <= 0.975, hits / n
 
 
+def test_the_plan_for_a_margin_is_the_interval_itself_at_the_seeds_there_are():
+    generator = np.random.default_rng(21)
+    for n_seeds in (2, 3, 5):
+        arms = [simulate(generator, n_seeds, 2000, 0.2, 2.0, mean) for mean in (0.82, 0.79)]
+        low, high = statistics.difference_interval(*arms)
+        half = (high - low) / 2
+        assert statistics.margin_plan(*arms, half * 1.000001)[1] <= n_seeds
+        assert (statistics.margin_plan(*arms, half * 0.98)[1] or math.inf) > n_seeds
+
+
+def test_with_seeds_without_end_the_reviews_are_left():
+    """Two arms that differ on a tenth of the reviews for good, whatever the seed: their variance is known."""
+    generator, n = np.random.default_rng(22), 2000
+    shared = generator.random(n)
+    chances = [np.where(shared < 0.1, (0.9, 0.2)[place], 0.8) for place in (0, 1)]
+    arms = [generator.random((40, n)) < chance for chance in chances]
+    expected = 1.96 * math.sqrt(float((chances[0] - chances[1]).var(ddof=1)) / n)
+    left, seeds = statistics.margin_plan(*arms, 2 * expected)
+    assert left == pytest.approx(expected, rel=0.05) and seeds <= 5
+    assert statistics.margin_plan(*arms, 0.9 * expected)[1] is None
+    # Half as wide an interval as any that the seeds' own variance allows takes about four times the seeds.
+    noisy = [simulate(generator, 8, 100000, 0.3, 0.0, mean) for mean in (0.8, 0.7)]
+    few, many = (statistics.margin_plan(*noisy, margin)[1] for margin in (0.04, 0.02))
+    assert few > 6 and 3 < many / few < 4.5
+    assert statistics.margin_plan(arms[0][:1], arms[1], 0.1) == (None, None)
+    # Arms with the same answers: what so many reviews without an exception leave, as in the interval.
+    right = np.ones((3, 100))
+    assert statistics.margin_plan(right, right, 0.1)[0] == statistics.difference_interval(right, right)[1]
+
+
 def test_coverage_of_collapsed_and_of_unrelated_seeds_by_simulation():
     """Both have no variance of reviews that the seeds share; the intervals are then too wide rather than too narrow."""
     generator, n, hits = np.random.default_rng(11), 500, {"collapsed": 0, "unrelated": 0, "difference": 0}

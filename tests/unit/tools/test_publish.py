@@ -89,6 +89,7 @@ def write_recipes(folder, own):
         {"pair": "Hugging Face", "comparison": "same recipe", "peak_lr": rate, "epochs": "5", "difference": difference}
         | {"arm_a": f"pretrained-{rate}", "arm_b": f"random-{rate}", "level": "0.95", "n_seeds_a": 3, "n_seeds_b": 3}
         | {"low": difference - 0.01, "high": difference + 0.01, "claim": "difference", "seeds_needed": "2"}
+        | {"n_test": "2000", "items_margin": 0.0136, "margin": 0.015, "margin_seeds": "15"}
         | {"joint_low": difference - 0.02, "joint_high": difference + 0.02}
         for rate, difference in (("1e-05", 0.135), ("3e-05", 0.085), ("0.0003", -0.015))
     ]
@@ -110,14 +111,18 @@ def test_a_study_of_recipes_is_told_by_recipe(tmp_path):
     assert "- Random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test)." in text
     assert text.endswith(
         "pretrained minus random is +4.00 points (95 % interval +2.50 to +5.50). This is a difference, if the seeds' "
-        "accuracies are taken as normal."
+        "accuracies are taken as normal. The 2000 test texts alone leave ± 1.36 points open; ± 1.5 would take about "
+        "15 seeds a side."
     )
 
 
 def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
     write_recipes(tmp_path, {"difference": 0.01, "low": -0.01, "high": 0.03, "claim": "none", "seeds_needed": "9"})
     assert "No difference is shown; an uncorrected t-test would need 9 seeds a side" in by_recipe(str(tmp_path))
+    write_recipes(tmp_path, {"difference": 0.04, "items_margin": 0.0184, "margin_seeds": ""})
+    assert by_recipe(str(tmp_path)).endswith("leave ± 1.84 points open; no number of seeds makes it ± 1.5.")
     alone = {"low": "", "high": "", "joint_low": "", "joint_high": "", "claim": "one_seed", "seeds_needed": ""}
+    alone |= {"items_margin": "", "margin_seeds": ""}
     write_recipes(tmp_path, {"difference": 0.01} | alone)
     assert by_recipe(str(tmp_path)).endswith("+1.00 points (one seed has no interval). No difference is shown.")
 
