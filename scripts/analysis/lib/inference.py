@@ -6,6 +6,7 @@ bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one
 holds with three seeds, and the best of k seeds, which neither package has.
 """
 
+import bisect
 import math
 import statistics
 from fractions import Fraction
@@ -143,7 +144,7 @@ def difference_interval(first, second, level=0.95):
     return difference - half, difference + half
 
 
-def margin_plan(first, second, margin, level=0.95, most=1000):
+def margin_plan(first, second, margin, level=0.95, most=10**6):
     """Return what would narrow the interval of two arms' difference to ± margin, if seeds go on varying as these do.
 
     The components of variance that `difference_interval` sums are estimated from its mean squares, none below 0, and
@@ -153,7 +154,7 @@ def margin_plan(first, second, margin, level=0.95, most=1000):
         first, second: as there.
         margin: half width, as a share.
         level: of the interval.
-        most: seeds per arm that are tried.
+        most: seeds per arm beyond which none are named.
 
     Returns:
         (float, int or None): the half width that the same reviews would leave with seeds without end; the fewest seeds
@@ -186,7 +187,9 @@ def margin_plan(first, second, margin, level=0.95, most=1000):
     left = float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / n_items))
     if not of_items and not sum(noise):
         left = exact_interval(0, n_items, level)[1]
-    return left, next((number for number in range(2, most + 1) if half(number) <= margin), None)
+    # More seeds never widen it.
+    fewest = 2 + bisect.bisect_left(range(2, most), True, key=lambda n_seeds: half(n_seeds) <= margin)
+    return left, fewest if fewest < most else None
 
 
 def item_draws(n_items, resamples, generator):
