@@ -5,7 +5,10 @@ from collections import Counter
 
 import pytest
 
+from common.files import read_tsv
+from finetuning.lib.protocol import arm_training
 from study.addresses import CHECKPOINT_FILES, kept_file
+from study.configuration import load_study
 from support import studies
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
@@ -63,6 +66,21 @@ def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpo
     assert rules["finetune_huggingface"] == 27 and not {"finetune_fairseq", "pretrain"} & rules.keys()
     rules = Counter(job.rule for job in jobs_of(tmp_path, "open-published"))
     assert (rules["finetune_fairseq"], rules["finetune_huggingface"]) == (6, 3) and "pretrain" not in rules
+
+
+def test_each_start_s_own_recipe_is_the_published_choice(tmp_path):
+    rules = Counter(job.rule for job in jobs_of(tmp_path, "best-recipes"))
+    assert rules["finetune_fairseq"] == rules["finetune_huggingface"] == 10 and "pretrain" not in rules
+    config, _ = load_study(studies.ROOT, os.path.join(studies.ROOT, "studies", "best-recipes.yaml"))
+    chosen = {
+        row["init"]: (float(row["peak_lr"]), int(row["epochs"]))
+        for row in read_tsv(os.path.join(studies.ROOT, "published", "recipes", "recipes.tsv"))
+        if row["best"] == "true"
+    }
+    assert len(config["finetuning"]["arms"]) == 4
+    for name, arm in config["finetuning"]["arms"].items():
+        training = arm_training(config["finetuning"], name)
+        assert (training["lr"], training["epochs"]) == chosen[arm["init"]], name
 
 
 def test_the_stars_from_a_folder_build_nothing_of_fairseq(tmp_path):
