@@ -34,8 +34,8 @@ def inputs_of(jobs, output):
 def test_the_study_of_recipes_is_a_grid_of_two_starts(tmp_path):
     jobs = jobs_of(tmp_path, "recipes")
     rules = Counter(job.rule for job in jobs)
-    # 2 starts x 4 rates x 1 number of epochs x 3 seeds
-    assert rules["finetune_huggingface"] == rules["evaluate_huggingface"] == 24
+    # 2 starts x 4 rates x 2 numbers of epochs x 3 seeds
+    assert rules["finetune_huggingface"] == rules["evaluate_huggingface"] == 48
     assert rules["compare_recipes"] == rules["plot_recipes"] == 1
     assert not {"finetune_fairseq", "pretrain", "draw_subset", "tabulate_learning_curves"} & rules.keys()
     files = {f"results/recipes/{name}" for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")}
