@@ -101,6 +101,7 @@ RECIPE_TABLES = (
     {
         "recipes": "<results>/recipes.tsv",
         "recipe_differences": "<results>/recipes/differences.tsv",
+        "recipe_interactions": "<results>/recipes/interactions.tsv",
         "recipe_runs": "<results>/recipes/runs.tsv",
     }
     if RECIPES
@@ -108,7 +109,7 @@ RECIPE_TABLES = (
 )
 RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
 if RECIPES:
-    CLAIM_TABLES |= {f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences")}
+    CLAIM_TABLES |= {f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences", "recipe_interactions")}
 # Asked for where arms differ in how much they learn from.
 LEARNING_POINTS = learning_points(
     config["finetuning"], config["checkpoint"]["pretraining"]["updates"] if SOURCE == "pretrain" else None
@@ -451,6 +452,7 @@ if RECIPES:
         output:
             table=shown(RECIPE_TABLES["recipes"], "recipes", "Sentiment", table="recipes, chosen on validation"),
             differing=shown(RECIPE_TABLES["recipe_differences"], "recipes", "Sentiment", table="differences by recipe"),
+            interacting=RECIPE_TABLES["recipe_interactions"],
             seeds=RECIPE_TABLES["recipe_runs"],
         localrule: True
         conda:

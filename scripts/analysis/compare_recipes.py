@@ -1,5 +1,6 @@
 """Choose each start's recipe on validation, and say how pretrained less random depends on the recipe."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -123,6 +124,58 @@ def compare(arms, pretrained, random, options, joint=1):
     }
 
 
+def shared_recipes(recipes):
+    """Return {pair: {(epochs, lr): {init: arm}}} of the recipes that both starts have, in order.
+
+    Args:
+        recipes: as in `choose`, with pair and init.
+    """
+    found = {}
+    for name, facts in recipes.items():
+        of = found.setdefault(facts["pair"], {})
+        of.setdefault((facts["epochs"], facts["lr"]), {})[facts["init"]] = name
+    return {pair: {cell: names for cell, names in sorted(of.items()) if len(names) == 2} for pair, of in found.items()}
+
+
+def interactions(arms, recipes, options):
+    """Return the rows of recipes/interactions.tsv: for every two shared recipes what their differences differ by.
+
+    The joint intervals hold together over all two recipes of a pair (Bonferroni).
+
+    Args:
+        arms, recipes, options: as in `describe`.
+    """
+    rows = []
+    for pair, shared in shared_recipes(recipes).items():
+        twos = list(itertools.combinations(shared.items(), 2))
+        correct = {
+            cell: [np.stack([one["correct"] for one in arms[names[init]]]) for init in ("pretrained", "random")]
+            for cell, names in shared.items()
+        }
+        for (a, _), (b, _) in twos:
+            first, second = correct[a], correct[b]
+            gaps = [inference.mean_difference(*one) for one in (first, second)]
+            low, high = inference.interaction_interval(first, second, options["level"]) or (None, None)
+            together = 1 - (1 - options["level"]) / len(twos)
+            joint_low, joint_high = inference.interaction_interval(first, second, together) or (None, None)
+            rows.append(
+                {
+                    "pair": pair,
+                    **{f"{name}_a": value for name, value in zip(("epochs", "peak_lr"), a, strict=True)},
+                    **{f"{name}_b": value for name, value in zip(("epochs", "peak_lr"), b, strict=True)},
+                    "difference_a": gaps[0],
+                    "difference_b": gaps[1],
+                    "interaction": gaps[0] - gaps[1],
+                    "level": options["level"],
+                    "low": low,
+                    "high": high,
+                    "joint_low": joint_low,
+                    "joint_high": joint_high,
+                }
+            )
+    return rows
+
+
 def differences(arms, recipes, options):
     """Return the rows of recipes/differences.tsv: for each pair every shared recipe, then each start's own best.
 
@@ -133,14 +186,9 @@ def differences(arms, recipes, options):
         arms, recipes, options: as in `describe`.
     """
     best, rows = choose(arms, recipes), []
-    for pair in dict.fromkeys(facts["pair"] for facts in recipes.values()):
-        of, starts = {}, {}
-        for name, facts in recipes.items():
-            if facts["pair"] == pair:
-                of.setdefault((facts["epochs"], facts["lr"]), {})[facts["init"]] = name
-                starts[facts["init"]] = facts["start"]
-        shared = {cell: names for cell, names in of.items() if len(names) == 2}
-        for (epochs, lr), names in sorted(shared.items()):
+    for pair, shared in shared_recipes(recipes).items():
+        starts = {facts["init"]: facts["start"] for facts in recipes.values() if facts["pair"] == pair}
+        for (epochs, lr), names in shared.items():
             place = {"pair": pair, "comparison": SAME, "peak_lr": lr, "epochs": epochs}
             rows.append(place | compare(arms, names["pretrained"], names["random"], options, len(shared)))
         own = {init: best[start] for init, start in starts.items()}
@@ -164,7 +212,7 @@ def by_run(arms, recipes):
     ]
 
 
-def main(runs, predictions, run_keys, recipes, table, differing, seeds, options=OPTIONS):
+def main(runs, predictions, run_keys, recipes, table, differing, interacting, seeds, options=OPTIONS):
     """Write the tables.
 
     Args:
@@ -172,7 +220,8 @@ def main(runs, predictions, run_keys, recipes, table, differing, seeds, options=
         predictions: every run's predictions on test.
         run_keys: (arm, seed) of each of them.
         recipes: what `finetuning.lib.recipes.compared_recipes` returns.
-        table, differing, seeds: TSV files to write: recipes.tsv, recipes/differences.tsv, recipes/runs.tsv.
+        table, differing, interacting, seeds: TSV files to write: recipes.tsv, and of the folder recipes
+            differences.tsv, interactions.tsv, runs.tsv.
         options: dict with the keys of `OPTIONS`.
 
     Raises:
@@ -182,6 +231,7 @@ def main(runs, predictions, run_keys, recipes, table, differing, seeds, options=
     arms = {arm.arm: of for arm, of in load_runs(read_frame(runs), predictions).items()}
     write_table(table, "recipes.tsv", describe(arms, recipes, options))
     write_table(differing, "recipes/differences.tsv", differences(arms, recipes, options))
+    write_table(interacting, "recipes/interactions.tsv", interactions(arms, recipes, options))
     write_table(seeds, "recipes/runs.tsv", by_run(arms, recipes))
 
 

@@ -173,6 +173,13 @@ COLUMNS = {
         "lower end of the interval that holds for all shared recipes of the pair together (Bonferroni)",
     ),
     "joint_high": ("number", "share", "its upper end"),
+    "peak_lr_a": ("number", "", "peak learning rate of the first recipe"),
+    "peak_lr_b": ("number", "", "that of the second"),
+    "epochs_a": ("integer", "", "passes over the training reviews of the first recipe"),
+    "epochs_b": ("integer", "", "those of the second"),
+    "difference_a": ("number", "share", "pretrained less random on test with the first recipe"),
+    "difference_b": ("number", "share", "with the second"),
+    "interaction": ("number", "share", "the first difference less the second: 0 where the recipe changes nothing"),
     "items_margin": (
         "share",
         "",
@@ -345,6 +352,8 @@ TABLES = {
     "recipes/differences.tsv": "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level "
     "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed "
     "items_margin margin margin_seeds claim",
+    "recipes/interactions.tsv": "pair epochs_a peak_lr_a epochs_b peak_lr_b difference_a difference_b interaction "
+    "level low high joint_low joint_high",
     "recipes/runs.tsv": "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
     "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
     "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "

@@ -58,11 +58,14 @@ def compare(folder, files, section):
     """Compare the recipes of such a study; return build_report's inputs for them."""
     keys = [tuple(path.removesuffix(".tsv").split("/")[-2:]) for path in files["predictions"]]
     keys = [(arm, seed.removeprefix("seed")) for arm, seed in keys]
-    tables = [str(folder / name) for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")]
+    tables = [
+        str(folder / name)
+        for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/interactions.tsv", "recipes/runs.tsv")
+    ]
     (folder / "recipes").mkdir(exist_ok=True)
     recipes = compared_recipes(section)
     compare_recipes.main(files["runs"], files["predictions"], keys, recipes, *tables)
-    return dict(zip(("recipes", "recipe_differences", "recipe_runs"), tables, strict=True))
+    return dict(zip(("recipes", "recipe_differences", "recipe_interactions", "recipe_runs"), tables, strict=True))
 
 
 def make_whole_study(folder, section, **options):

@@ -119,27 +119,50 @@ def difference_interval(first, second, level=0.95):
     Args:
         first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
     """
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if len(first) < 2 or len(second) < 2:
+    return _contrast_interval((first, second), mean_difference(first, second), level)
+
+
+def interaction_interval(first, second, level=0.95):
+    """Return the interval (low, high) of what two differences of accuracy differ by; None where an arm has one seed.
+
+    Whether the difference between two starts depends on the recipe: two intervals that share values do not say that
+    it does not. Source: Schenker and Gentleman 2001, The American Statistician 55(3).
+
+    Args:
+        first, second: two arms each, all on the same N reviews: accuracy(first[0]) - accuracy(first[1]) less
+            accuracy(second[0]) - accuracy(second[1]).
+    """
+    return _contrast_interval((*first, *reversed(second)), mean_difference(*first) - mean_difference(*second), level)
+
+
+def _contrast_interval(arms, difference, level):
+    """Return the interval of a sum of arms' accuracies, every other one subtracted; see `difference_interval`.
+
+    Args:
+        arms: their arrays.
+        difference: the sum.
+    """
+    arms = [np.asarray(correct, dtype=float) for correct in arms]
+    if min(map(len, arms)) < 2:
         return None
-    n_items = first.shape[1]
+    n_items = arms[0].shape[1]
+    most = len(arms) / 2
     terms, least = [], []
-    for correct in (first, second):
+    for correct in arms:
         n_seeds = len(correct)
         seeds, _, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
         least.append((residual, (n_seeds - 1) * (n_items - 1)))
         terms += [(seeds, n_seeds - 1), (-residual, least[-1][1])]
-    per_item = first.mean(axis=0) - second.mean(axis=0)
+    per_item = arms[0].mean(axis=0) - arms[1].mean(axis=0)
+    for added, subtracted in zip(arms[2::2], arms[3::2], strict=True):
+        per_item = per_item + added.mean(axis=0) - subtracted.mean(axis=0)
     terms.append((float(per_item.var(ddof=1)) / n_items, n_items - 1))
     variance, df = max(satterthwaite(terms), satterthwaite(least))
-    difference = mean_difference(first, second)
     if variance <= 0:
         margin = exact_interval(0, n_items, level)[1]
-        return max(difference - margin, -1.0), min(difference + margin, 1.0)
-    half = stats.t.ppf(0.5 + level / 2, max(df, min(len(first), len(second)) - 1)) * math.sqrt(variance)
-    variance, df = satterthwaite(
-        [(rows.mean(axis=1).var(ddof=1) / len(rows), len(rows) - 1) for rows in (first, second)]
-    )
+        return max(difference - margin, -most), min(difference + margin, most)
+    half = stats.t.ppf(0.5 + level / 2, max(df, min(map(len, arms)) - 1)) * math.sqrt(variance)
+    variance, df = satterthwaite([(rows.mean(axis=1).var(ddof=1) / len(rows), len(rows) - 1) for rows in arms])
     half = max(half, stats.t.ppf(0.5 + level / 2, df) * math.sqrt(variance) if variance > 0 else 0.0)
     return difference - half, difference + half
 

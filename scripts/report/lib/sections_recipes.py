@@ -15,9 +15,10 @@ APART = 4
 
 def recipes(study):
     """Whether the answer depends on the recipe: for each pair of starts every shared recipe and each own best."""
-    if not study.has("recipes", "recipe_differences", "recipe_runs", "recipe_figure"):
+    names = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
+    if not study.has(*names, "recipe_figure"):
         return None
-    tables = {name: study.table(name) for name in ("recipes", "recipe_differences", "recipe_runs")}
+    tables = {name: study.table(name) for name in names}
     return {
         "pairs": [
             one_pair(study, pair, tables) for pair in dict.fromkeys(row["pair"] for row in tables["recipes"].rows)
@@ -37,40 +38,45 @@ def one_pair(study, pair, tables):
         pair: name of the pair.
         tables: {input: `Table`}.
     """
-    arms, differing, seeds = ([row for row in table.rows if row["pair"] == pair] for table in tables.values())
+    arms, differing, interacting, seeds = (
+        [row for row in table.rows if row["pair"] == pair] for table in tables.values()
+    )
     shared = [row for row in differing if row["comparison"] == SAME]
     best = {row["init"]: row for row in arms if row["best"] == "true"}
     own = next(row for row in differing if row["comparison"] == OWN)
     return {
         "pair": pair,
-        "answer": judge(shared),
+        "answer": judge(interacting),
         "lowest": min(shared, key=lambda row: float(row["difference"])),
         "highest": max(shared, key=lambda row: float(row["difference"])),
-        "n_shared": study.count(study.path("recipe_differences"), pair=pair, comparison=SAME),
+        "n_twos": study.count(study.path("recipe_interactions"), pair=pair),
         "best": best,
         "tied": [row for row in best.values() if row["n_tied"] != "1"],
         "own": own | {"reason": unshown(own)},
         "panels": panels(arms, shared, seeds),
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),
+        "interactions": Table(interacting, tables["recipe_interactions"].href),
     }
 
 
-def judge(shared):
+def judge(interacting):
     """Return whether the difference depends on the recipe: name of the answer, its CSS class, the two that show it.
 
-    They do where the joint intervals of two recipes, which hold together, have no value in common.
+    It does where the joint interval of what two recipes' differences differ by leaves 0 out; of several, the two
+    recipes that are furthest apart are named.
 
     Args:
-        shared: rows of recipes/differences.tsv of one pair, one for each shared recipe.
+        interacting: rows of recipes/interactions.tsv of one pair of starts.
     """
-    if not all(row["joint_low"] for row in shared):
+    if not interacting:
+        return {"name": "single", "class": "open"}
+    if not all(row["joint_low"] for row in interacting):
         return {"name": "undecided", "class": "open"}
-    above = max(shared, key=lambda row: float(row["joint_low"]))
-    below = min(shared, key=lambda row: float(row["joint_high"]))
-    if float(above["joint_low"]) > float(below["joint_high"]):
-        return {"name": "depends", "class": "shown", "above": above, "below": below}
-    return {"name": "not_shown", "class": "open"}
+    apart = [row for row in interacting if float(row["joint_low"]) > 0 or float(row["joint_high"]) < 0]
+    if not apart:
+        return {"name": "not_shown", "class": "open"}
+    return {"name": "depends", "class": "shown", "two": max(apart, key=lambda row: abs(float(row["interaction"])))}
 
 
 def panels(arms, shared, seeds):

@@ -42,6 +42,9 @@ def test_of_equal_means_the_fewest_epochs_then_the_lowest_rate():
     assert choose(arms, of) == {"p, random": "b"}
 
 
+RECIPE_INPUTS = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """The tables of a study, and of the same with every test answer turned round."""
@@ -49,7 +52,7 @@ def written(tmp_path_factory):
     for name, flip in (("as it is", False), ("turned", True)):
         folder = tmp_path_factory.mktemp("recipes")
         files = make_recipes(folder, finetuning(), flip=flip)
-        made[name] = [read_tsv(files[key]) for key in ("recipes", "recipe_differences", "recipe_runs")]
+        made[name] = [read_tsv(files[key]) for key in RECIPE_INPUTS]
     return made
 
 
@@ -65,7 +68,7 @@ def test_other_test_answers_choose_no_other_recipe(written):
         "Hugging Face, pretrained",
         "Hugging Face, random",
     ]
-    own = [[rows[-1][key] for key in ("comparison", "arm_a", "arm_b")] for _, rows, _ in written.values()]
+    own = [[rows[-1][key] for key in ("comparison", "arm_a", "arm_b")] for _, rows, *_ in written.values()]
     assert own[0] == own[1] and own[0][0] == "own best recipe"
 
 
@@ -91,7 +94,18 @@ def test_every_shared_recipe_and_the_own_best_are_compared(written):
         ("own best recipe", "", ""),
     ]
     assert all(row["arm_a"].startswith("pretrained") and row["arm_b"].startswith("random") for row in rows)
-    assert len(written["as it is"][2]) == 8 * 3
+    # Four shared recipes: six times two of them.
+    twos = written["as it is"][2]
+    assert len(twos) == 6 and {tuple(row[f"epochs_{x}"] for x in "ab") for row in twos} == {
+        ("5", "5"), ("5", "10"), ("10", "10")
+    }  # fmt: skip
+    gaps = {(row["epochs"], row["peak_lr"]): float(row["difference"]) for row in rows}
+    for row in twos:
+        a, b = (gaps[row[f"epochs_{x}"], row[f"peak_lr_{x}"]] for x in "ab")
+        assert (float(row["difference_a"]), float(row["difference_b"])) == (a, b)
+        assert float(row["interaction"]) == pytest.approx(a - b)
+        assert float(row["joint_low"]) < float(row["low"]) < float(row["high"]) < float(row["joint_high"])
+    assert len(written["as it is"][3]) == 8 * 3
 
 
 def test_a_difference_is_pretrained_less_random_with_the_studys_own_interval():
@@ -144,4 +158,6 @@ def test_one_seed_has_no_interval(tmp_path):
 def test_the_options_are_those_of_the_studys_statistics():
     from analysis import compute_statistics
 
-    assert compare_recipes.OPTIONS.items() <= compute_statistics.OPTIONS.items()
+    # The half width that seeds are planned for is asked of recipes alone.
+    own = {name: value for name, value in compare_recipes.OPTIONS.items() if name != "margin"}
+    assert own.items() <= compute_statistics.OPTIONS.items()

@@ -383,6 +383,45 @@ def test_coverage_of_the_difference_by_simulation():
     assert 0.93 <= hits / n <= 0.975, hits / n
 
 
+def test_what_two_differences_differ_by():
+    generator = np.random.default_rng(31)
+    arms = [simulate(generator, 3, 2000, 0.1, 2.0, mean) for mean in (0.82, 0.70, 0.81, 0.80)]
+    first, second = arms[:2], arms[2:]
+    low, high = statistics.interaction_interval(first, second)
+    means = [rows.mean() for rows in arms]
+    assert (low + high) / 2 == pytest.approx(means[0] - means[1] - means[2] + means[3])
+    assert statistics.interaction_interval(second, first) == pytest.approx((-high, -low))
+    # Not narrower than either part alone would leave it: both vary.
+    for part in (first, second):
+        own = statistics.difference_interval(*part)
+        assert high - low > own[1] - own[0] - 1e-9 or high - low > 0.8 * (own[1] - own[0])
+    assert statistics.interaction_interval((arms[0][:1], arms[1]), second) is None
+    # A difference from none, of arms with the same answers, is that difference; its interval is at least as wide.
+    none = (arms[2], arms[2])
+    assert sum(statistics.interaction_interval(first, none)) == pytest.approx(
+        sum(statistics.difference_interval(*first))
+    )
+
+
+def test_coverage_of_what_two_differences_differ_by_by_simulation():
+    """Two starts and two recipes, 12 points and 2: the items' difficulties are shared by all four arms."""
+    generator, n, hits, false = np.random.default_rng(32), 1000, 0, 0
+    scale = math.sqrt(1 + 0.07**2 + 2**2)
+    for _ in range(n):
+        items = 2 * generator.standard_normal((1, 1000), dtype=np.float32)
+        arms = [
+            generator.standard_normal((3, 1000), dtype=np.float32) + 0.07 * generator.standard_normal((3, 1)) + items
+            > -stats.norm.ppf(mean) * scale
+            for mean in (0.80, 0.68, 0.82, 0.80, 0.80, 0.68)
+        ]
+        low, high = statistics.interaction_interval(arms[:2], arms[2:4])
+        hits += low <= 0.10 <= high
+        low, high = statistics.interaction_interval(arms[:2], arms[4:])
+        false += not low <= 0 <= high
+    assert 0.93 <= hits / n <= 0.985, hits / n
+    assert false / n <= 0.06, false / n
+
+
 def test_the_plan_for_a_margin_is_the_interval_itself_at_the_seeds_there_are():
     generator = np.random.default_rng(21)
     for n_seeds in (2, 3, 5):

@@ -37,7 +37,7 @@ def test_the_tables_of_recipes_are_made_anew_from_the_predictions(tmp_path):
     folder = os.path.join(ROOT, "published", "recipes")
     config, _ = load_study(ROOT, os.path.join(ROOT, "studies", "recipes.yaml"))
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
-    names = ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")
+    names = ("recipes.tsv", "recipes/differences.tsv", "recipes/interactions.tsv", "recipes/runs.tsv")
     (tmp_path / "recipes").mkdir()
     compare_recipes.main(
         os.path.join(folder, "runs.tsv"),

@@ -68,7 +68,7 @@ def test_the_dots_of_a_rate_lie_at_its_tick(made):
 def test_it_answers_with_the_two_recipes_that_differ(made):
     text = words_of(made[3])
     assert "Does the answer depend on the recipe? Yes With learning rate 1e-5 and" in text
-    assert "with learning rate 3e-4 and" in text and "These intervals share no value." in text
+    assert "with learning rate 3e-4 and" in text and "points apart (joint 95 % interval" in text
     assert "it leaves out that other seeds might have chosen others" in words_of(made[3], "recipes")
 
 
@@ -121,7 +121,7 @@ def test_arms_beside_a_grid_keep_their_questions(tmp_path):
 def test_where_the_rate_changes_nothing_it_says_so(tmp_path):
     chances = dict.fromkeys(CHANCES, 0.75)
     files, settings, html = page_of(tmp_path, finetuning(), chances=chances)
-    assert "depend on the recipe? Not shown" in words_of(html) and "share values" in words_of(html)
+    assert "depend on the recipe? Not shown" in words_of(html) and "includes zero" in words_of(html)
     check_page(tmp_path, files, settings)
 
 
@@ -169,15 +169,15 @@ def test_a_mark_that_is_moved_is_found(made, tmp_path, pattern, words):
     (folder / "report.html").write_text(html, encoding="utf-8", newline="")
 
 
-def test_intervals_that_only_touch_do_not_show_it():
-    def rows(*bounds):
-        return [{"joint_low": str(low), "joint_high": str(high)} for low, high in bounds]
+def test_it_depends_where_two_differences_are_shown_to_differ():
+    def row(interaction, low, high):
+        return {"interaction": str(interaction), "joint_low": str(low), "joint_high": str(high)}
 
-    assert judge(rows((0.1, 0.2), (0.2, 0.3)))["name"] == "not_shown"
-    found = judge(rows((0.1, 0.19), (0.0, 0.3), (0.2, 0.3)))
-    assert found["name"] == "depends"
-    assert (found["above"]["joint_low"], found["below"]["joint_high"]) == ("0.2", "0.19")
-    assert judge(rows((0.1, 0.2)) + [{"joint_low": "", "joint_high": ""}])["name"] == "undecided"
+    assert judge([row(0.1, -0.01, 0.2), row(-0.1, -0.2, 0.0)])["name"] == "not_shown"
+    found = judge([row(0.05, 0.01, 0.09), row(-0.1, -0.19, -0.01), row(0.2, -0.1, 0.5)])
+    assert found["name"] == "depends" and found["two"]["interaction"] == "-0.1"
+    assert judge([row(0.1, 0.05, 0.15), {"joint_low": "", "joint_high": ""}])["name"] == "undecided"
+    assert judge([])["name"] == "single"
 
 
 def test_the_figure_is_the_same_bytes_and_says_what_it_holds(tmp_path):
