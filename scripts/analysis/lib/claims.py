@@ -67,7 +67,8 @@ def column_of(rows, column):
 
 def print_factor(column):
     """Return the factor from a table's value to the printed one: accuracies are printed in per cent."""
-    return 100 if column.split("_")[-1] in ("accuracy", "mean", "low", "high", "min", "max", "difference") else 1
+    shares = ("accuracy", "mean", "low", "high", "min", "max", "difference", "interaction", "margin")
+    return 100 if column.split("_")[-1] in shares else 1
 
 
 def check_mean_sd(claim, tables):
