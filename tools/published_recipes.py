@@ -6,6 +6,7 @@ from analysis.lib.verdicts import points
 from common.arms import percent
 from common.files import read_tsv
 from finetuning.lib.recipes import OWN, SAME
+from report.lib.shown import unshown
 from study.grids import written
 
 CLAIMED = {"difference": "", "if_normal": ", if the seeds' accuracies are taken as normal"}
@@ -69,6 +70,8 @@ def with_own(row):
         shown = f"This is a difference{CLAIMED[row['claim']]}"
     else:
         shown = "No difference is shown"
+        if unshown(row) == "correction":
+            shown = "Holm's correction leaves no difference shown"
     needed, there = row["seeds_needed"], min(int(row["n_seeds_a"]), int(row["n_seeds_b"]))
     if needed and int(needed) > there:
         shown += f"; an uncorrected t-test would need {needed} seeds a side to show one of this size four times in five"

@@ -90,20 +90,34 @@ def test_the_readme_says_of_the_linear_model_what_the_report_can_show():
 def test_what_the_pages_say_of_the_recipes_is_in_the_tables():
     home = docs("recipes")
     rows = {row["arm"]: row for row in read_tsv(os.path.join(home, "recipes.tsv"))}
-    gaps = {
-        row["peak_lr"]: f"{100 * float(row['difference']):.2f}"
-        for row in read_tsv(os.path.join(home, "recipes", "differences.tsv"))
+    rows_of = {
+        (row["peak_lr"], row["epochs"]): row for row in read_tsv(os.path.join(home, "recipes", "differences.tsv"))
     }
+    gaps = {cell: f"{100 * float(row['difference']):.2f}" for cell, row in rows_of.items()}
+    low, high = (f"{100 * float(rows_of['', ''][end]):.2f}" for end in ("low", "high"))
     said = " ".join(README.split())
     assert (
-        f": {gaps['1e-05']} points at the lab's, {gaps['']} with the one that validation chooses for each start, "
-        f"{gaps['0.0003']} at thirty times the lab's."
+        f": {gaps['1e-05', '5']} points with the lab's, {gaps['', '']} ({low} to {high} with three seeds) with the one "
+        "that validation chooses for each start, none with thirty times the lab's rate and ten epochs."
     ) in said
+    # "None": behind, by less than the interval.
+    none = rows_of["0.0003", "10"]
+    assert float(none["difference"]) < 0 < float(none["high"]) and rows_of["", ""]["n_seeds_a"] == "3"
+    # The page's own words, of the interactions.
+    (apart,) = (
+        row
+        for row in read_tsv(os.path.join(home, "recipes", "interactions.tsv"))
+        if (row["epochs_a"], row["peak_lr_a"], row["epochs_b"], row["peak_lr_b"]) == ("5", "1e-05", "10", "0.0003")
+    )
+    assert (
+        f"{100 * float(apart['interaction']):.1f} points apart, by the joint interval at least "
+        f"{100 * float(apart['joint_low']):.1f}."
+    ) in " ".join(RESULTS.split())
     # "No arm's mean reaches TF-IDF's 83.1 %", and the nearest cannot be told from it.
     (best,) = (r for r in read_tsv(os.path.join(home, "baselines.tsv")) if r["baseline"] == "tfidf_characters")
     near = max(rows.values(), key=lambda row: float(row["mean"]))
     assert float(near["mean"]) < 0.831 == float(best["test_accuracy"])
-    assert (near["init"], near["peak_lr"]) == ("pretrained", "3e-05")
+    assert (near["init"], near["peak_lr"], near["epochs"]) == ("pretrained", "0.0001", "10")
     (arm,) = (r for r in read_tsv(os.path.join(home, "statistics", "arms.tsv")) if r["arm"] == near["arm"])
     assert float(arm["high"]) > float(best["exact_low"])
 

@@ -89,7 +89,7 @@ def write_recipes(folder, own):
         {"pair": "Hugging Face", "comparison": "same recipe", "peak_lr": rate, "epochs": "5", "difference": difference}
         | {"arm_a": f"pretrained-{rate}", "arm_b": f"random-{rate}", "level": "0.95", "n_seeds_a": 3, "n_seeds_b": 3}
         | {"low": difference - 0.01, "high": difference + 0.01, "claim": "difference", "seeds_needed": "2"}
-        | {"n_test": "2000", "items_margin": 0.0136, "margin": 0.015, "margin_seeds": "15"}
+        | {"n_test": "2000", "items_margin": 0.0136, "margin": 0.015, "margin_seeds": "15", "welch_p_holm": "0.5"}
         | {"joint_low": difference - 0.02, "joint_high": difference + 0.02}
         for rate, difference in (("1e-05", 0.135), ("3e-05", 0.085), ("0.0003", -0.015))
     ]
@@ -121,6 +121,10 @@ def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
     assert "No difference is shown; an uncorrected t-test would need 9 seeds a side" in by_recipe(str(tmp_path))
     write_recipes(tmp_path, {"difference": 0.04, "items_margin": 0.0184, "margin_seeds": ""})
     assert by_recipe(str(tmp_path)).endswith("leave ± 1.84 points open; no number of seeds makes it ± 1.5.")
+    write_recipes(tmp_path, {"difference": 0.03, "low": 0.01, "high": 0.05, "claim": "none", "welch_p_holm": "0.08"})
+    assert "(95 % interval +1.00 to +5.00). Holm's correction leaves no difference shown. The" in by_recipe(
+        str(tmp_path)
+    )
     alone = {"low": "", "high": "", "joint_low": "", "joint_high": "", "claim": "one_seed", "seeds_needed": ""}
     alone |= {"items_margin": "", "margin_seeds": ""}
     write_recipes(tmp_path, {"difference": 0.01} | alone)
