@@ -366,17 +366,22 @@ def test_coverage_of_the_interval_by_simulation(n_seeds, seed_spread, item_sprea
     assert 0.93 <= hits / n <= 0.97, hits / n
 
 
+def on_shared_items(generator, means):
+    """Draw an arm of three seeds for each mean, all on the same 1,000 items."""
+    scale = math.sqrt(1 + 0.07**2 + 2**2)
+    items = 2 * generator.standard_normal((1, 1000), dtype=np.float32)
+    return [
+        generator.standard_normal((3, 1000), dtype=np.float32) + 0.07 * generator.standard_normal((3, 1)) + items
+        > -stats.norm.ppf(mean) * scale
+        for mean in means
+    ]
+
+
 def test_coverage_of_the_difference_by_simulation():
     # Two arms on the same items with a true difference of 5 points: the items' difficulties are shared.
     generator, n, hits = np.random.default_rng(8), 1500, 0
-    scale = math.sqrt(1 + 0.07**2 + 2**2)
     for _ in range(n):
-        items = 2 * generator.standard_normal((1, 1000), dtype=np.float32)
-        arms = [
-            generator.standard_normal((3, 1000), dtype=np.float32) + 0.07 * generator.standard_normal((3, 1)) + items
-            > -stats.norm.ppf(mean) * scale
-            for mean in (0.80, 0.75)
-        ]
+        arms = on_shared_items(generator, (0.80, 0.75))
         low, high = statistics.difference_interval(*arms)
         hits += low <= 0.05 <= high
     # Difficulties that both arms share cancel out: the variance is often its least, and a little too large.
@@ -406,14 +411,8 @@ def test_what_two_differences_differ_by():
 def test_coverage_of_what_two_differences_differ_by_by_simulation():
     """Two starts and two recipes, 12 points and 2: the items' difficulties are shared by all four arms."""
     generator, n, hits, false = np.random.default_rng(32), 1000, 0, 0
-    scale = math.sqrt(1 + 0.07**2 + 2**2)
     for _ in range(n):
-        items = 2 * generator.standard_normal((1, 1000), dtype=np.float32)
-        arms = [
-            generator.standard_normal((3, 1000), dtype=np.float32) + 0.07 * generator.standard_normal((3, 1)) + items
-            > -stats.norm.ppf(mean) * scale
-            for mean in (0.80, 0.68, 0.82, 0.80, 0.80, 0.68)
-        ]
+        arms = on_shared_items(generator, (0.80, 0.68, 0.82, 0.80, 0.80, 0.68))
         low, high = statistics.interaction_interval(arms[:2], arms[2:4])
         hits += low <= 0.10 <= high
         low, high = statistics.interaction_interval(arms[:2], arms[4:])
