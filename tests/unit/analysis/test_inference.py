@@ -408,6 +408,16 @@ def test_what_two_differences_differ_by():
     )
 
 
+def test_what_two_differences_share_on_the_same_reviews_cancels_out():
+    """With both recipes the starts differ on the same tenth of the reviews: their differences hardly differ."""
+    generator, n = np.random.default_rng(33), 2000
+    hard = generator.random(n) < 0.1
+    pairs = [[generator.random((20, n)) < np.where(hard, chance, 0.8) for chance in (0.95, 0.05)] for _ in range(2)]
+    low, high = statistics.interaction_interval(*pairs)
+    own = statistics.difference_interval(*pairs[0])
+    assert low <= 0 <= high and high - low < 0.7 * (own[1] - own[0])
+
+
 def test_coverage_of_what_two_differences_differ_by_by_simulation():
     """Two starts and two recipes, 12 points and 2: the items' difficulties are shared by all four arms."""
     generator, n, hits, false = np.random.default_rng(32), 1000, 0, 0
