@@ -109,7 +109,9 @@ RECIPE_TABLES = (
 )
 RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
 if RECIPES:
-    CLAIM_TABLES |= {f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences", "recipe_interactions")}
+    CLAIM_TABLES |= {
+        f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences", "recipe_interactions")
+    }
 # Asked for where arms differ in how much they learn from.
 LEARNING_POINTS = learning_points(
     config["finetuning"], config["checkpoint"]["pretraining"]["updates"] if SOURCE == "pretrain" else None
