@@ -17,8 +17,9 @@ from common.frames import read_frame
 from data.lib.reviews import noun_of
 from study.tables import columns_of, frame_rows, write_table
 
-# Significance, confidence and power; permutations over reviews, bootstrap resamples, and the seed of both.
-OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "resamples": 9999, "bootstrap": 4000, "seed": 1}
+# Significance, confidence, power and the half width that seeds are planned for; permutations over reviews, bootstrap
+# resamples, and the seed of both.
+OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "margin": 0.015, "resamples": 9999, "bootstrap": 4000, "seed": 1}
 # Of the tables in statistics/.
 NAMES = ("arms", "pairs", "mcnemar")
 
@@ -98,12 +99,13 @@ def compare(names, runs_a, runs_b, differences, options):
         names: the columns of `ARM` for each side, such as arm_a.
         runs_a, runs_b: the arms' runs.
         differences: (resamples,) of the arms' bootstrap accuracies over the same reviews drawn.
-        options: dict with alpha, level, power, resamples, seed.
+        options: dict with alpha, level, power, margin, resamples, seed.
     """
     a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
     correct_a, correct_b = (np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b))
     several, none = min(len(a), len(b)) > 1, (None, None)
     low, high = inference.difference_interval(correct_a, correct_b, options["level"]) or none
+    items_margin, margin_seeds = inference.margin_plan(correct_a, correct_b, options["margin"], options["level"])
     b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else none
     better = float(((differences > 0) + 0.5 * (differences == 0)).mean())
     return {
@@ -124,6 +126,9 @@ def compare(names, runs_a, runs_b, differences, options):
         "items_p": inference.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
         "minimum_detectable": inference.minimum_detectable(a, b, options["alpha"], options["power"]),
         "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
+        "items_margin": items_margin,
+        "margin": options["margin"],
+        "margin_seeds": margin_seeds,
         "probability_better_seeds": inference.probability_better(a, b),
         "probability_better_bootstrap": better if several else None,
     }
@@ -214,6 +219,8 @@ def describe_method(options, noun):
         "minimum_detectable": "statsmodels TTestIndPower times the pooled standard deviation",
         "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
         "one arm, uncorrected",
+        "margin_seeds": "fewest seeds of each arm that narrow the interval to ± margin or less, from the components of "
+        "variance that it sums, which are taken as known; items_margin is what ever more seeds would leave",
         "best_of_k": "mean maximum over all subsets of k runs",
         "learned": "one-sided exact binomial test of validation accuracy at the chosen epoch against the majority "
         "class's share",

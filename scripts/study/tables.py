@@ -345,7 +345,8 @@ TABLES = {
     "bootstrap_low bootstrap_high sampling_margin best_of_k n_learned note",
     "statistics/pairs.tsv": f"{PAIR} n_seeds_a n_seeds_b n_test difference low high "
     "bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor items_p items_p_holm "
-    "minimum_detectable seeds_needed? probability_better_seeds probability_better_bootstrap claim verdict",
+    "minimum_detectable seeds_needed? items_margin? margin? margin_seeds? probability_better_seeds "
+    "probability_better_bootstrap claim verdict",
     "statistics/mcnemar.tsv": f"{PAIR} seed only_a only_b p_value p_value_holm",
     "recipes.tsv": "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean "
     "sd_ddof1 min max level t_low t_high",

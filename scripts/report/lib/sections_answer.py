@@ -64,7 +64,7 @@ def towards_the_better(pair):
     """Return a pair of pairs.tsv as the arm ahead, the other, and the difference and its interval in favour of it."""
     ahead, other = ("a", "b") if not pair["difference"].startswith("-") else ("b", "a")
     kept = ("n_test", "claim", "minimum_detectable", "seeds_needed", "seeds_p_floor", "welch_p_holm")
-    kept += ("seeds_p", "seeds_p_holm")
+    kept += ("seeds_p", "seeds_p_holm", "items_margin", "margin", "margin_seeds")
     low, high, gap = pair["low"], pair["high"], pair["difference"]
     if ahead == "b":
         low, high, gap = derive("difference", "0", high), derive("difference", "0", low), derive("difference", "0", gap)

@@ -15,6 +15,7 @@ def pairs_of(arms, claim="none"):
         row = {f"{key}_{letter}": side[key] for side, letter in zip(sides, "ab", strict=True) for key in side}
         row |= {"difference": str(-0.01 * (number + 1)), "low": "-0.5", "high": "0.4", "claim": claim, "n_test": "10"}
         row |= {"n_seeds_a": "3", "n_seeds_b": "3", "minimum_detectable": "", "seeds_needed": ""}
+        row |= {"items_margin": "", "margin": "", "margin_seeds": ""}
         rows.append(row | {"seeds_p_floor": "0.1", "seeds_p": "0.1", "seeds_p_holm": "1", "welch_p_holm": "1"})
     return rows
 

@@ -439,6 +439,7 @@ PAIR = {"arm_a": "fairseq-pretrained", "framework_a": "fairseq", "model_a": "che
 PAIR |= {"arm_b": "fairseq-random", "framework_b": "fairseq", "model_b": "checkpoint", "init_b": "random"}
 PAIR |= {"n_seeds_a": 3, "n_seeds_b": 3, "n_test": 2000, "difference": 0.13, "low": 0.11, "high": 0.15}
 PAIR |= {"seeds_p_floor": 0.1, "welch_p_holm": 0.01, "minimum_detectable": 0.03, "seeds_needed": 2}
+PAIR |= {"items_margin": 0.012, "margin": 0.015, "margin_seeds": 9}
 PAIR |= {"seeds_p": 0.1, "seeds_p_holm": 0.3}
 
 

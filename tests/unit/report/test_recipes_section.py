@@ -1,5 +1,6 @@
 """A grid of recipes on the page: the first screen, its charts against the files, and when it is there at all."""
 
+import random
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
 from report.lib.sections_recipes import judge
 from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study
-from support.result_sets import check_page, make_page
+from support.result_sets import check_page, make_page, make_rest
 from support.settings import defaults
 
 
@@ -92,6 +93,14 @@ def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of
     assert "<svg" in chart
 
 
+def test_many_arms_to_choose_from_are_folded(made, tmp_path):
+    """Eight stand open; twelve would push the answer off a phone's first screen."""
+    choice = r'<details>\n<summary>Arms shown</summary>\n<fieldset class="arms" aria-label="Arms shown">'
+    assert not re.search(choice, made[3]) and made[3].count('id="show-arm-') == 8
+    *_, html = page_of(tmp_path, finetuning(epochs=(5, 10, 15)))
+    assert re.search(choice, html) and html.count('id="show-arm-') == 12
+
+
 @pytest.mark.parametrize(
     ("chances", "short", "kind"),
     [((0.75, 0.75), "Not shown", "open"), ((0.95, 0.5), "Yes", "shown"), ((0.5, 0.95), "No, it harms", "against")],
@@ -115,6 +124,24 @@ def test_arms_beside_a_grid_keep_their_questions(tmp_path):
     files, settings, html = page_of(tmp_path, section, make_whole_study)
     text = words_of(html)
     assert "Does pretraining help, each start with its own recipe?" in text and "Does pretraining help? " in text
+    check_page(tmp_path, files, settings)
+
+
+def test_two_starts_with_a_recipe_each_name_the_seeds_that_would_settle_their_difference(tmp_path):
+    """As studies/best-recipes.yaml has them: no grid, but what the grid chose."""
+    section = finetuning(epochs=(5,))
+    section["arms"] = {
+        name: section["arms"][name] for name in ("pretrained-lr1e-05-epochs5", "random-lr0.0003-epochs5")
+    }
+    files = make_recipes(tmp_path, section, n_test=200) | make_rest(tmp_path, random.Random(1))
+    for name in ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs"):
+        del files[name]
+    settings = defaults() | {"study": "simulated", "finetuning": section}
+    text = words_of(make_page(tmp_path, files, settings))
+    (pair,) = read_tsv(files["pairs"])
+    many, left = pair["margin_seeds"], percent(pair["items_margin"])
+    assert (f"± 1.5 points would take about {many} seeds per" if many else "No number of seeds makes it ± 1.5") in text
+    assert (f"these {pair['n_test']} reviews would still leave ± {left} open" in text) == (left != "0.00")
     check_page(tmp_path, files, settings)
 
 
