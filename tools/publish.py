@@ -21,7 +21,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
-from tools.published_recipes import by_recipe, spread
+from tools.published_recipes import by_recipe, narrowing, spread
 
 # What the pages and the comparison rest on; the rest is what the report links to.
 FILES = (
@@ -222,7 +222,8 @@ def by_arm(folder, link):
     if len(pairs) > MOST_PAIRS:
         verdicts = [f"What can be said of each of {len(pairs)} pairs: [pairs.tsv]({link}/statistics/pairs.tsv)."]
     else:
-        verdicts = [f"- {row['verdict']}" for row in pairs]
+        # How large the difference between the two starts is, is what studies are published for.
+        verdicts = [f"- {row['verdict']}" + (narrowing(row) if row["init_a"] != row["init_b"] else "") for row in pairs]
     return "\n".join([table, "", *verdicts])
 
 

@@ -61,6 +61,21 @@ def chosen(start, row):
     )
 
 
+def narrowing(row):
+    """Return a sentence on how wide a difference's interval would be with more seeds, a space before it.
+
+    Args:
+        row: of recipes/differences.tsv or pairs.tsv; nothing is said where it has no interval, or where an earlier
+            release wrote it.
+    """
+    if not row.get("items_margin"):
+        return ""
+    width, many = f"± {percent(row['margin'], 1)}", row["margin_seeds"]
+    return f" The {row['n_test']} test texts alone leave ± {percent(row['items_margin'])} points open; " + (
+        f"{width} would take about {many} seeds a side." if many else f"no number of seeds makes it {width}."
+    )
+
+
 def with_own(row):
     """Return a sentence on the difference between the two starts, each with its own recipe."""
     bounds = interval(row, "low", "high")
@@ -75,12 +90,7 @@ def with_own(row):
     needed, there = row["seeds_needed"], min(int(row["n_seeds_a"]), int(row["n_seeds_b"]))
     if needed and int(needed) > there:
         shown += f"; an uncorrected t-test would need {needed} seeds a side to show one of this size four times in five"
-    if row["items_margin"]:
-        shown += f". The {row['n_test']} test texts alone leave ± {percent(row['items_margin'])} points open; "
-        width = f"± {percent(row['margin'], 1)}"
-        many = row["margin_seeds"]
-        shown += f"{width} would take about {many} seeds a side" if many else f"no number of seeds makes it {width}"
-    return f"- With its own recipe each, pretrained minus random is {told}. {shown}."
+    return f"- With its own recipe each, pretrained minus random is {told}. {shown}.{narrowing(row)}"
 
 
 def by_recipe(folder):

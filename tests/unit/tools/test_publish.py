@@ -131,6 +131,21 @@ def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
     assert by_recipe(str(tmp_path)).endswith("+1.00 points (one seed has no interval). No difference is shown.")
 
 
+@pytest.mark.parametrize("inits", [("pretrained", "random"), ("pretrained", "pretrained")])
+def test_the_seeds_that_would_settle_how_much_a_start_is_worth_are_named(tmp_path, inits):
+    """Of two starts; not of two frameworks, nor where an earlier release counted none."""
+    pair = dict(zip(("init_a", "init_b"), inits, strict=True)) | {"framework_a": "fairseq", "framework_b": "fairseq"}
+    pair |= {"verdict": "A is ahead.", "n_test": "2000"}
+    (tmp_path / "statistics").mkdir()
+    (tmp_path / "test_accuracy.md").write_text("the table\n")
+    write_tsv(tmp_path / "statistics" / "pairs.tsv", [pair], tuple(pair))
+    assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead.")
+    pair |= {"items_margin": 0.012, "margin": 0.015, "margin_seeds": "9"}
+    write_tsv(tmp_path / "statistics" / "pairs.tsv", [pair], tuple(pair))
+    told = " The 2000 test texts alone leave ± 1.20 points open; ± 1.5 would take about 9 seeds a side."
+    assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead." + (told if inits[1] == "random" else ""))
+
+
 def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
     rows = [{"arm": name, "framework": "huggingface", "init": "pretrained"} for name in ("low", "low", "high")]
     write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
