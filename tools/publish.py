@@ -268,13 +268,21 @@ def block(folder, link):
 
 
 def recipe(folder):
-    """Return a study's peak rate and updates, from protocol_diff.tsv; both frameworks' where they differ."""
+    """Return a study's peak rate and updates, from protocol_diff.tsv; those of each start where they differ."""
     rows = {row["setting"]: row for row in read_tsv(os.path.join(folder, "protocol_diff.tsv"))}
-    frameworks = [name for name in rows["peak_lr"] if name not in ("setting", "equal", "note")]
-    rate, updates = (
-        " and ".join(dict.fromkeys(rows[name][f] for f in frameworks)) for name in ("peak_lr", "total_updates")
-    )
-    return f"peak rate {rate}, {updates} updates"
+    inits = {row["arm"]: row["init"] for row in read_tsv(os.path.join(folder, "runs.tsv"))}
+    told = []
+    for name in ("peak_lr", "total_updates"):
+        cells = [cell for key, cell in rows[name].items() if key not in ("setting", "equal", "note")]
+        # A framework's arms are listed with their values where these differ.
+        values = [part.rpartition(": ")[::2] for cell in cells for part in cell.split("; ")]
+        alike = len({value for _, value in values}) == 1
+        told.append(
+            " and ".join(
+                dict.fromkeys(value if alike or not arm else f"{value} ({inits[arm]})" for arm, value in values)
+            )
+        )
+    return f"peak rate {told[0]}, {told[1]} updates"
 
 
 def is_asked(folder):

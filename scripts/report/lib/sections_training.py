@@ -17,6 +17,8 @@ PANELS = (
 )
 # Above this the page would be heavy: then the means are drawn without the seeds.
 MOST_MARKS = 8000
+# More arms have no paragraph of their numbers; of those that ended alike the lowest and the highest are told.
+MOST_TOLD = 6
 
 
 def all_curves(study):
@@ -40,12 +42,23 @@ def all_curves(study):
 
 
 def last_points(points):
-    """Return {split: [the last rows of the arms that ended alike]}: after one epoch and update, with as many seeds."""
+    """Return {split: [the last rows of the arms that ended alike]}: after one epoch and update, with as many seeds.
+
+    Each is {rows, between}: of many arms the rows are the lowest and the highest, and the others lie between.
+    """
     last = points.drop_duplicates(["arm", "split"], keep="last")
     return {
-        split: [rows.to_dict("records") for _, rows in own.groupby(["epoch", "update", "n_seeds"], sort=False)]
+        split: [told_ends(rows) for _, rows in own.groupby(["epoch", "update", "n_seeds"], sort=False)]
         for split, own in last.groupby("split", sort=False)
     }
+
+
+def told_ends(rows):
+    """Return arms that ended alike as they are told; see `last_points`."""
+    between = len(rows) > MOST_TOLD
+    if between:
+        rows = rows.sort_values("mean", key=lambda column: column.astype(float), kind="stable").iloc[[0, -1]]
+    return {"rows": rows.to_dict("records"), "between": between}
 
 
 def panels(study):
@@ -121,6 +134,7 @@ def overfitting(study):
         "arms": arms,
         "runs": study.table("overfitting_runs"),
         "figures": figures,
+        "many": len(arms.rows) > MOST_TOLD,
         "select_by": SELECTED_BY.get(select_by),
         "by_loss": select_by == "loss",
     }

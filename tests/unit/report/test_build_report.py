@@ -189,6 +189,24 @@ def test_arms_of_other_lengths_are_told_at_their_own_last_epochs_and_updates(stu
     assert "fairseq, random" in second and "Hugging Face" not in second and "Hugging Face, pretrained" in third
 
 
+def test_of_many_arms_that_ended_alike_the_lowest_and_the_highest_are_told(study, tmp_path):
+    _, files, _ = study
+    svg, data = files["all_curves"][0], files["all_curves_data"][0]
+    rows = read_tsv(data)
+    last = [row for row in rows if row["arm"] == "fairseq-random"]
+    # Four more arms make seven: too many for a paragraph. As text, 0.1 would come after 0.09 and 1e-05 after both.
+    means = ("0.1", "0.09", "1e-05", "0.5")
+    more = [row | {"arm": f"arm{i}", "mean": mean} for i, mean in enumerate(means) for row in last]
+    write_tsv(tmp_path / os.path.basename(data), rows + more, tuple(rows[0]))
+    shutil.copy(svg, tmp_path)
+    changed = {name: [str(tmp_path / os.path.basename(path))] for name, path in
+               (("all_curves", svg), ("all_curves_data", data))}  # fmt: skip
+    text = text_of(build(tmp_path, files | changed))
+    told = text.partition("Validation after epoch 5 (update 1 125), ")[2].partition("This study scores test")[0]
+    assert told.strip().startswith("mean over 3 seeds ± SD (ddof 1): from ")
+    assert "arm2 0.00 ± " in told and "arm0" not in told and "the other arms between them." in told
+
+
 def test_the_page_speaks_of_overfitting_with_its_n(study):
     text = text_of(study[2])
     # Losses after epoch 5: 0.7 - 0.25 = 0.45 in training, 0.7 - 0.2 = 0.5 on validation; training accuracy 85 %.
@@ -215,6 +233,19 @@ def test_overfitting_says_what_chose_the_epoch_and_every_size_of_training_set(st
     settings = SETTINGS | {"finetuning": SETTINGS["finetuning"] | {"select_by": select_by}}
     text = text_of(build(tmp_path, files | {"overfitting_arms": str(tmp_path / "arms.tsv")}, settings))
     assert words in text and "epoch’s 100 and 1 800 reviews" in text
+
+
+def test_of_many_arms_the_table_says_what_overfits_and_the_figures_are_folded(study, tmp_path):
+    _, files, html = study
+    assert "Runs whose loss rose" not in html
+    rows = read_tsv(files["overfitting_arms"])
+    more = [rows[0] | {"arm": f"arm{i}", "n_past_lowest": "2", "valid_loss_rise": "0.0625"} for i in range(4)]
+    write_tsv(tmp_path / "arms.tsv", rows + more, tuple(rows[0]))
+    html = build(tmp_path, files | {"overfitting_arms": str(tmp_path / "arms.tsv")})
+    part = re.search(r'<section id="overfitting".*?</section>', html, re.DOTALL)[0]
+    assert "risen above its lowest in" not in part and "in how many runs of each arm" in part
+    assert re.search(r"<details>\n<summary>A figure for each arm</summary>\n<div class=.figures.>", part)
+    assert "2 of 3" in re.sub("<[^>]+>", "", part) and "0.0625" in part and "Runs whose loss rose" in part
 
 
 def test_the_parameter_count_is_derived_in_the_open(study, tmp_path):

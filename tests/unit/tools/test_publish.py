@@ -146,6 +146,24 @@ def test_the_seeds_that_would_settle_how_much_a_start_is_worth_are_named(tmp_pat
     assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead." + (told if inits[1] == "random" else ""))
 
 
+def test_a_studys_rates_are_told_by_start_where_they_differ(tmp_path):
+    runs = [{"arm": f"{letter}-{init}", "init": init} for letter in "fh" for init in ("pretrained", "random")]
+    write_tsv(tmp_path / "runs.tsv", runs, ("arm", "init"))
+
+    def told(*cells):
+        rows = [
+            dict(zip(("setting", "fairseq", "huggingface"), (name, *of), strict=True)) | {"equal": "", "note": ""}
+            for name, of in (("peak_lr", cells), ("total_updates", ("1125", "1125")))
+        ]
+        write_tsv(tmp_path / "protocol_diff.tsv", rows, tuple(rows[0]))
+        return publish.recipe(str(tmp_path))
+
+    assert told("1e-05", "1e-05") == "peak rate 1e-05, 1125 updates"
+    assert told("1e-05", "2e-05") == "peak rate 1e-05 and 2e-05, 1125 updates"
+    own = [f"{letter}-pretrained: 3e-05; {letter}-random: 0.0001" for letter in "fh"]
+    assert told(*own) == "peak rate 3e-05 (pretrained) and 0.0001 (random), 1125 updates"
+
+
 def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
     rows = [{"arm": name, "framework": "huggingface", "init": "pretrained"} for name in ("low", "low", "high")]
     write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
