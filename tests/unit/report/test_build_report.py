@@ -197,6 +197,7 @@ def test_of_many_arms_that_ended_alike_the_lowest_and_the_highest_are_told(study
     # Four more arms make seven: too many for a paragraph. As text, 0.1 would come after 0.09 and 1e-05 after both.
     means = ("0.1", "0.09", "1e-05", "0.5")
     more = [row | {"arm": f"arm{i}", "mean": mean} for i, mean in enumerate(means) for row in last]
+    more += [row | {"arm": "late", "update": 5 * int(row["update"])} for row in last]
     write_tsv(tmp_path / os.path.basename(data), rows + more, tuple(rows[0]))
     shutil.copy(svg, tmp_path)
     changed = {name: [str(tmp_path / os.path.basename(path))] for name, path in
@@ -204,7 +205,7 @@ def test_of_many_arms_that_ended_alike_the_lowest_and_the_highest_are_told(study
     text = text_of(build(tmp_path, files | changed))
     told = text.partition("Validation after epoch 5 (update 1 125), ")[2].partition("This study scores test")[0]
     assert told.strip().startswith("mean over 3 seeds ± SD (ddof 1): from ")
-    assert "arm2 0.00 ± " in told and "arm0" not in told and "the other arms between them." in told
+    assert "arm2 0.00 ± " in told and "arm0" not in told and "the other arms between them. Validation after" in told
 
 
 def test_the_page_speaks_of_overfitting_with_its_n(study):
