@@ -122,11 +122,19 @@ def test_what_the_pages_say_of_the_recipes_is_in_the_tables():
     assert float(arm["high"]) > float(best["exact_low"])
 
 
-@pytest.mark.parametrize("init", ["pretrained", "random"])
-def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions(init):
+@pytest.mark.parametrize(
+    ("study", "arm", "recipe"),
+    [
+        ("open", "huggingface-pretrained", "pretrained-lr1e-5-epochs5"),
+        ("open", "huggingface-random", "random-lr1e-5-epochs5"),
+        ("best-recipes", "huggingface-pretrained", "pretrained-lr3e-5-epochs5"),
+        ("best-recipes", "huggingface-random", "random-lr1e-4-epochs5"),
+    ],
+)
+def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions(study, arm, recipe):
     for seed in (1, 2, 3):
-        other = page("published", "open", "predictions", f"huggingface-{init}", f"seed{seed}.tsv")
-        assert page("published", "recipes", "predictions", f"{init}-lr1e-5-epochs5", f"seed{seed}.tsv") == other
+        other = page("published", study, "predictions", arm, f"seed{seed}.tsv")
+        assert page("published", "recipes", "predictions", recipe, f"seed{seed}.tsv") == other
 
 
 def pair(claim, difference, low, high, **names):
