@@ -39,7 +39,10 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
 )
 LEVEL, ALPHA = 0.95, 0.05
 # What a pair of an earlier release lacks.
-LATER = ("seeds_needed", "minimum_detectable", "seeds_p_floor", "seeds_p", "seeds_p_holm")
+LATER = (
+    "seeds_needed", "minimum_detectable", "seeds_p_floor", "seeds_p", "seeds_p_holm",
+    "items_margin", "margin", "margin_seeds",
+)  # fmt: skip
 # A sentence that is asked of two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
