@@ -274,12 +274,14 @@ def recipe(folder):
     told = []
     for name in ("peak_lr", "total_updates"):
         cells = [cell for key, cell in rows[name].items() if key not in ("setting", "equal", "note")]
-        # A framework's arms are listed with their values where these differ.
+        # A framework's starts, or its arms where it has several of a start, are listed with values that differ.
         values = [part.rpartition(": ")[::2] for cell in cells for part in cell.split("; ")]
         alike = len({value for _, value in values}) == 1
         told.append(
             " and ".join(
-                dict.fromkeys(value if alike or not arm else f"{value} ({inits[arm]})" for arm, value in values)
+                dict.fromkeys(
+                    value if alike or not arm else f"{value} ({inits.get(arm, arm)})" for arm, value in values
+                )
             )
         )
     return f"peak rate {told[0]}, {told[1]} updates"

@@ -161,7 +161,9 @@ def test_a_studys_rates_are_told_by_start_where_they_differ(tmp_path):
     assert told("1e-05", "1e-05") == "peak rate 1e-05, 1125 updates"
     assert told("1e-05", "2e-05") == "peak rate 1e-05 and 2e-05, 1125 updates"
     own = [f"{letter}-pretrained: 3e-05; {letter}-random: 0.0001" for letter in "fh"]
-    assert told(*own) == "peak rate 3e-05 (pretrained) and 0.0001 (random), 1125 updates"
+    by_start = ["pretrained: 3e-05; random: 0.0001"] * 2
+    for cells in (own, by_start):
+        assert told(*cells) == "peak rate 3e-05 (pretrained) and 0.0001 (random), 1125 updates"
 
 
 def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
