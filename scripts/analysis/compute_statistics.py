@@ -220,7 +220,7 @@ def describe_method(options, noun):
         "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
         "one arm, uncorrected",
         "margin_seeds": "fewest seeds of each arm that narrow the interval to ± margin or less, from the components of "
-        "variance that it sums, which are taken as known; items_margin is what ever more seeds would leave",
+        "variance that it sums, which are taken as known; beside it the half width that ever more seeds would leave",
         "best_of_k": "mean maximum over all subsets of k runs",
         "learned": "one-sided exact binomial test of validation accuracy at the chosen epoch against the majority "
         "class's share",
