@@ -153,6 +153,13 @@ def test_what_the_pages_say_of_each_start_with_its_own_recipe_is_in_the_tables()
     ) in section
     left = [f"{100 * float(row['items_margin']):.1f}" for row in (fairseq, huggingface)]
     assert f"alone leave ± {left[0]} to {left[1]}." in section
+    # After the last epoch against the chosen one; in every arm the seeds lie closer together there.
+    curve = read_tsv(os.path.join(home, "figures", "arms_by_epoch", "accuracy.tsv"))
+    last = {r["arm"]: 100 * float(r["sd_ddof1"]) for r in curve if (r["split"], r["epoch"]) == ("test", "5")}
+    chosen = {r["arm"]: 100 * float(r["sd_ddof1"]) for r in read_tsv(os.path.join(home, "test_accuracy.tsv"))}
+    assert last.keys() == chosen.keys() and all(last[arm] < chosen[arm] for arm in chosen)
+    ends = [f"{end(of.values()):.1f}" for of in (last, chosen) for end in (min, max)]
+    assert "SDs of {} to {} points, at the chosen epochs of {} to {}.".format(*ends) in section
     # "A quarter of what the lab's recipe shows", and the pretrained arms and TF-IDF cannot be told apart.
     (lab,) = (
         row
