@@ -28,7 +28,7 @@ from report.lib.page import REVIEWS, Page
 from report.lib.reading import Reader
 from report.lib.recompute import Sources
 from report.lib.records import Derived, derive
-from report.lib.sections_answer import WORDS, claimed, shade, towards_the_better
+from report.lib.sections_answer import KEPT, WORDS, claimed, shade, towards_the_better
 from report.lib.strips import Strip, strip_chart
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -38,11 +38,6 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
     for name in ("conclusions.yaml", "published.yaml", "published_runs.tsv", "published_points.tsv")
 )
 LEVEL, ALPHA = 0.95, 0.05
-# What a pair of an earlier release lacks.
-LATER = (
-    "seeds_needed", "minimum_detectable", "seeds_p_floor", "seeds_p", "seeds_p_holm",
-    "items_margin", "margin", "margin_seeds",
-)  # fmt: skip
 # A sentence that is asked of two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
@@ -148,7 +143,8 @@ def pairs_told_by(side):
     told = {}
     for row in side.rows("statistics/pairs.tsv") or computed_pairs(side):
         a, b = arms_of_pair(row)
-        pair = towards_the_better(dict.fromkeys(LATER, "") | row | {"arm_a": a, "arm_b": b})
+        # A table of an earlier release lacks some.
+        pair = towards_the_better(dict.fromkeys(KEPT, "") | row | {"arm_a": a, "arm_b": b})
         p = float(row["welch_p_holm"]) if row["welch_p_holm"] else None
         for arms, gap in (((a, b), row["difference"]), ((b, a), derive("difference", "0", row["difference"]))):
             facts = {"difference": float(gap), "gap": gap, "p": p, "pair": pair}

@@ -271,20 +271,18 @@ def recipe(folder):
     """Return a study's peak rate and updates, from protocol_diff.tsv; those of each start where they differ."""
     rows = {row["setting"]: row for row in read_tsv(os.path.join(folder, "protocol_diff.tsv"))}
     inits = {row["arm"]: row["init"] for row in read_tsv(os.path.join(folder, "runs.tsv"))}
-    told = []
-    for name in ("peak_lr", "total_updates"):
-        cells = [cell for key, cell in rows[name].items() if key not in ("setting", "equal", "note")]
+
+    def told(setting):
+        cells = [cell for key, cell in rows[setting].items() if key not in ("setting", "equal", "note")]
         # A framework's starts, or its arms where it has several of a start, are listed with values that differ.
         values = [part.rpartition(": ")[::2] for cell in cells for part in cell.split("; ")]
-        alike = len({value for _, value in values}) == 1
-        told.append(
-            " and ".join(
-                dict.fromkeys(
-                    value if alike or not arm else f"{value} ({inits.get(arm, arm)})" for arm, value in values
-                )
-            )
+        if len({value for _, value in values}) == 1:
+            return values[0][1]
+        return " and ".join(
+            dict.fromkeys(f"{value} ({inits.get(name, name)})" if name else value for name, value in values)
         )
-    return f"peak rate {told[0]}, {told[1]} updates"
+
+    return f"peak rate {told('peak_lr')}, {told('total_updates')} updates"
 
 
 def is_asked(folder):

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.lib import inference
 from analysis.lib.intervals import t_interval
-from analysis.lib.scored import load_runs
+from analysis.lib.scored import compared, load_runs
 from analysis.lib.verdicts import judge
 from common.arms import summarise
 from common.entry import run
@@ -95,32 +95,15 @@ def compare(arms, pretrained, random, options, joint=1):
         options: dict with the keys of `OPTIONS`.
         joint: intervals that have to hold together, each by Bonferroni at 1 - (1 - level) / joint.
     """
-    a, b = ([one["test_accuracy"] for one in arms[name]] for name in (pretrained, random))
-    correct_a, correct_b = (np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random))
-    none, several = (None, None), min(len(a), len(b)) > 1
-    low, high = inference.difference_interval(correct_a, correct_b, options["level"]) or none
-    left, margin_seeds = inference.margin_plan(correct_a, correct_b, options["margin"], options["level"])
-    together = 1 - (1 - options["level"]) / joint
-    joint_low, joint_high = inference.difference_interval(correct_a, correct_b, together) or none
+    correct = (np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random))
+    joint_low, joint_high = inference.difference_interval(*correct, 1 - (1 - options["level"]) / joint) or (None, None)
     return {
         "arm_a": pretrained,
         "arm_b": random,
-        "n_seeds_a": len(a),
-        "n_seeds_b": len(b),
-        "n_test": correct_a.shape[1],
-        "difference": inference.mean_difference(correct_a, correct_b),
+        **compared(arms[pretrained], arms[random], options),
         "level": options["level"],
-        "low": low,
-        "high": high,
         "joint_low": joint_low,
         "joint_high": joint_high,
-        "welch_p": inference.welch_p(a, b),
-        "seeds_p": inference.permute_seeds(a, b, options["seed"]) if several else None,
-        "seeds_p_floor": inference.seed_floor(len(a), len(b)),
-        "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
-        "items_margin": left,
-        "margin": options["margin"],
-        "margin_seeds": margin_seeds,
     }
 
 

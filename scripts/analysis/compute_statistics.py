@@ -7,7 +7,7 @@ import pandas
 
 from analysis.lib import inference
 from analysis.lib.intervals import t_interval
-from analysis.lib.scored import load_runs
+from analysis.lib.scored import compared, load_runs
 from analysis.lib.verdicts import judge, verdict
 from common.arms import ARM, arm_label, summarise
 from common.entry import run
@@ -103,32 +103,18 @@ def compare(names, runs_a, runs_b, differences, options):
     """
     a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
     correct_a, correct_b = (np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b))
-    several, none = min(len(a), len(b)) > 1, (None, None)
-    low, high = inference.difference_interval(correct_a, correct_b, options["level"]) or none
-    items_margin, margin_seeds = inference.margin_plan(correct_a, correct_b, options["margin"], options["level"])
-    b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else none
+    several = min(len(a), len(b)) > 1
+    b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else (None, None)
     better = float(((differences > 0) + 0.5 * (differences == 0)).mean())
     return {
         **names,
         "name_a": arm_label(names["arm_a"]).replace(",", ""),
         "name_b": arm_label(names["arm_b"]).replace(",", ""),
-        "n_seeds_a": len(a),
-        "n_seeds_b": len(b),
-        "n_test": correct_a.shape[1],
-        "difference": inference.mean_difference(correct_a, correct_b),
-        "low": low,
-        "high": high,
+        **compared(runs_a, runs_b, options),
         "bootstrap_low": b_low,
         "bootstrap_high": b_high,
-        "welch_p": inference.welch_p(a, b),
-        "seeds_p": inference.permute_seeds(a, b, options["seed"]) if several else None,
-        "seeds_p_floor": inference.seed_floor(len(a), len(b)),
         "items_p": inference.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
         "minimum_detectable": inference.minimum_detectable(a, b, options["alpha"], options["power"]),
-        "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
-        "items_margin": items_margin,
-        "margin": options["margin"],
-        "margin_seeds": margin_seeds,
         "probability_better_seeds": inference.probability_better(a, b),
         "probability_better_bootstrap": better if several else None,
     }

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from analysis.lib import inference
 from analysis.lib.predictions import read_answers
 from common.arms import ARM, Arm
 from common.errors import StudyError
@@ -48,3 +49,31 @@ def load_runs(runs, predictions):
             }
         )
     return arms
+
+
+def compared(runs_a, runs_b, options):
+    """Return what every table of two arms says of them on test: columns of pairs.tsv, before Holm's correction.
+
+    Args:
+        runs_a, runs_b: the arms' runs, as `load_runs` returns them.
+        options: dict with alpha, level, power, margin, seed.
+    """
+    a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
+    correct = [np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b)]
+    low, high = inference.difference_interval(*correct, options["level"]) or (None, None)
+    items_margin, margin_seeds = inference.margin_plan(*correct, options["margin"], options["level"])
+    return {
+        "n_seeds_a": len(a),
+        "n_seeds_b": len(b),
+        "n_test": correct[0].shape[1],
+        "difference": inference.mean_difference(*correct),
+        "low": low,
+        "high": high,
+        "welch_p": inference.welch_p(a, b),
+        "seeds_p": inference.permute_seeds(a, b, options["seed"]) if min(len(a), len(b)) > 1 else None,
+        "seeds_p_floor": inference.seed_floor(len(a), len(b)),
+        "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
+        "items_margin": items_margin,
+        "margin": options["margin"],
+        "margin_seeds": margin_seeds,
+    }

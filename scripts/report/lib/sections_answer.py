@@ -11,6 +11,11 @@ from report.lib.sections_recipes import recipes
 from report.lib.shown import shade, unshown
 from report.lib.strips import Strip, strip_chart
 
+# Columns of pairs.tsv that sentences on a pair take as they are.
+KEPT = (
+    "n_test", "claim", "minimum_detectable", "seeds_needed", "seeds_p_floor", "welch_p_holm", "seeds_p", "seeds_p_holm",
+    "items_margin", "margin", "margin_seeds",
+)  # fmt: skip
 # What the file's claims are called on the page, of the arm named first; CSS classes of the same.
 WORDS = {"one_seed": "one seed only", "none": "not shown"}
 # Pairs of a question that are told in sentences.
@@ -63,8 +68,6 @@ def side(pair, letter):
 def towards_the_better(pair):
     """Return a pair of pairs.tsv as the arm ahead, the other, and the difference and its interval in favour of it."""
     ahead, other = ("a", "b") if not pair["difference"].startswith("-") else ("b", "a")
-    kept = ("n_test", "claim", "minimum_detectable", "seeds_needed", "seeds_p_floor", "welch_p_holm")
-    kept += ("seeds_p", "seeds_p_holm", "items_margin", "margin", "margin_seeds")
     low, high, gap = pair["low"], pair["high"], pair["difference"]
     if ahead == "b":
         low, high, gap = derive("difference", "0", high), derive("difference", "0", low), derive("difference", "0", gap)
@@ -72,7 +75,7 @@ def towards_the_better(pair):
     told |= {"n_better": pair[f"n_seeds_{ahead}"], "n_other": pair[f"n_seeds_{other}"], "equal": float(gap) == 0}
     # The interval, which is not corrected for the number of pairs, leaves 0 out.
     told["corrected"] = pair["claim"] == "none" and unshown(pair) == "correction"
-    return told | {name: pair[name] for name in kept} | planned(pair) | {"class": shade(pair["claim"])}
+    return told | {name: pair[name] for name in KEPT} | planned(pair) | {"class": shade(pair["claim"])}
 
 
 def planned(pair):

@@ -170,18 +170,23 @@ def test_all_arms_over_training_are_described_with_mean_sd_and_n(study):
     assert "This study scores test for the chosen epoch only" in text
 
 
+def with_curves(folder, files, rows):
+    """The page's text where the first figure of all arms over training has other rows."""
+    svg, data = files["all_curves"][0], files["all_curves_data"][0]
+    changed = {"all_curves": [str(folder / os.path.basename(svg))]}
+    changed["all_curves_data"] = [str(folder / os.path.basename(data))]
+    write_tsv(changed["all_curves_data"][0], rows, tuple(rows[0]))
+    shutil.copy(svg, folder)
+    return text_of(build(folder, files | changed))
+
+
 def test_arms_of_other_lengths_are_told_at_their_own_last_epochs_and_updates(study, tmp_path):
     _, files, _ = study
-    svg, data = files["all_curves"][0], files["all_curves_data"][0]
-    rows = read_tsv(data)
+    rows = read_tsv(files["all_curves_data"][0])
     # The second arm took five times the updates, the third ended after epoch 3.
     kept = [row for row in rows if row["arm"] != "huggingface-pretrained" or int(row["epoch"]) <= 3]
     kept = [row | {"update": int(row["update"]) * (5 if row["arm"] == "fairseq-random" else 1)} for row in kept]
-    write_tsv(tmp_path / os.path.basename(data), kept, tuple(rows[0]))
-    shutil.copy(svg, tmp_path)
-    changed = {name: [str(tmp_path / os.path.basename(path))] for name, path in
-               (("all_curves", svg), ("all_curves_data", data))}  # fmt: skip
-    text = text_of(build(tmp_path, files | changed))
+    text = with_curves(tmp_path, files, kept)
     told = text.partition("Validation after epoch 5 (update 1 125)")[2].partition("This study scores test")[0]
     first, second, third = re.split(r"Validation after epoch [35] \(update [\d ]+\)", told)
     assert "(update 5 625)" in told and "Validation after epoch 3 (update 675)" in told
@@ -191,18 +196,13 @@ def test_arms_of_other_lengths_are_told_at_their_own_last_epochs_and_updates(stu
 
 def test_of_many_arms_that_ended_alike_the_lowest_and_the_highest_are_told(study, tmp_path):
     _, files, _ = study
-    svg, data = files["all_curves"][0], files["all_curves_data"][0]
-    rows = read_tsv(data)
+    rows = read_tsv(files["all_curves_data"][0])
     last = [row for row in rows if row["arm"] == "fairseq-random"]
     # Four more arms make seven: too many for a paragraph. As text, 0.1 would come after 0.09 and 1e-05 after both.
     means = ("0.1", "0.09", "1e-05", "0.5")
     more = [row | {"arm": f"arm{i}", "mean": mean} for i, mean in enumerate(means) for row in last]
     more += [row | {"arm": "late", "update": 5 * int(row["update"])} for row in last]
-    write_tsv(tmp_path / os.path.basename(data), rows + more, tuple(rows[0]))
-    shutil.copy(svg, tmp_path)
-    changed = {name: [str(tmp_path / os.path.basename(path))] for name, path in
-               (("all_curves", svg), ("all_curves_data", data))}  # fmt: skip
-    text = text_of(build(tmp_path, files | changed))
+    text = with_curves(tmp_path, files, rows + more)
     told = text.partition("Validation after epoch 5 (update 1 125), ")[2].partition("This study scores test")[0]
     assert told.strip().startswith("mean over 3 seeds ± SD (ddof 1): from arm2 0.00 ± ")
     assert "arm0" not in told and "arm1" not in told and "the other arms between them. Validation after" in told
