@@ -21,6 +21,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
+from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe, narrowing, spread
 
 # What the pages and the comparison rest on; the rest is what the report links to.
@@ -237,7 +238,12 @@ def block(folder, link):
     Raises:
         StudyError: a file is missing.
     """
-    recipes = os.path.exists(os.path.join(folder, "recipes.tsv"))
+    if os.path.exists(os.path.join(folder, "recipes.tsv")):
+        results, figure, shows = by_recipe(folder), "recipes", "accuracy and difference by learning rate"
+    elif os.path.exists(os.path.join(folder, "learning_curves", "means.tsv")):
+        results, figure, shows = by_amount(folder), "learning_curves", "accuracy by what an arm learns from"
+    else:
+        results, figure, shows = by_arm(folder, link), "arms", "accuracy of every seed, by arm"
     baselines = [
         f"{row['features']} {100 * float(row['test_accuracy']):.2f} %"
         for row in read_tsv(os.path.join(folder, "baselines.tsv"))
@@ -254,13 +260,11 @@ def block(folder, link):
         facts.append(answers(folder))
     return "\n".join(
         [
-            by_recipe(folder) if recipes else by_arm(folder, link),
+            results,
             "",
             " ".join(facts),
             "",
-            f"![Test accuracy and difference by learning rate]({link}/figures/recipes.svg)"
-            if recipes
-            else f"![Test accuracy of every seed, by arm]({link}/figures/arms.svg)",
+            f"![Test {shows}]({link}/figures/{figure}.svg)",
             "",
             f"Every number: [{link}]({link}).",
         ]

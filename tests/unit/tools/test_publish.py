@@ -3,8 +3,10 @@
 import pytest
 
 from common.errors import StudyError
-from common.files import write_json, write_lines, write_text, write_tsv
+from common.files import read_tsv, write_json, write_lines, write_text, write_tsv
+from support.learning_study import finetuning, make_curves
 from tools import publish
+from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe
 
 
@@ -129,6 +131,32 @@ def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
     alone |= {"items_margin": "", "margin_seeds": ""}
     write_recipes(tmp_path, {"difference": 0.01} | alone)
     assert by_recipe(str(tmp_path)).endswith("+1.00 points (one seed has no interval). No difference is shown.")
+
+
+def test_a_study_of_learning_curves_is_told_by_amount(tmp_path):
+    make_curves(tmp_path, finetuning())
+    rows, simple = (read_tsv(tmp_path / "learning_curves" / f"{name}.tsv") for name in ("means", "baselines"))
+    reviews = {(row["start"], row["amount"]): row for row in rows if row["curve"] == "labelled reviews"}
+    simple = {(row["features"], row["n_train"]): row for row in simple}
+
+    def cell(init, amount):
+        row = reviews[f"Hugging Face, {init}", amount]
+        return f"{100 * float(row['mean']):.2f} ± {100 * float(row['sd_ddof1']):.2f}"
+
+    first, *tables = by_amount(str(tmp_path)).split("\n\n")
+    assert first == "Test accuracy in percent: mean ± SD (ddof 1) of 3 seeds; the simple models have one value."
+    by_reviews, by_updates = (text.splitlines() for text in tables)
+    models = [f"words of tfidf_{name}" for name in ("words", "characters")]
+    head = f"| Labelled reviews | Hugging Face, pretrained | Hugging Face, random | {' | '.join(models)} |"
+    assert by_reviews[0] == head and [row.split(" | ")[0] for row in by_reviews[2:]] == ["| 100", "| 300", "| 1800"]
+    for row in by_reviews[2:]:
+        amount, pretrained, random, *words = row.strip("| ").split(" | ")
+        assert (pretrained, random) == (cell("pretrained", amount), cell("random", amount))
+        assert words == [f"{100 * float(simple[name, amount]['test_accuracy']):.2f}" for name in models]
+    # Simple models know nothing of pretraining, and all reviews from random weights are no updates of it.
+    assert by_updates[0] == "| Pretraining updates | Hugging Face |" and len(by_updates) == 6
+    assert by_updates[2] == f"| 0 | {cell('random', '1800')} |"
+    assert by_updates[-1] == f"| 9000 | {cell('pretrained', '1800')} |"
 
 
 @pytest.mark.parametrize("inits", [("pretrained", "random"), ("pretrained", "pretrained")])
