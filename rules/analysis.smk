@@ -113,9 +113,7 @@ if RECIPES:
         f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences", "recipe_interactions")
     }
 # Asked for where arms differ in how much they learn from.
-LEARNING_POINTS = learning_points(
-    config["finetuning"], config["checkpoint"]["pretraining"]["updates"] if SOURCE == "pretrain" else None
-)
+LEARNING_POINTS = learning_points(config["finetuning"])
 LEARNING_TABLES = (
     {
         "learning_curve_means": "<results>/learning_curves/means.tsv",
@@ -487,6 +485,8 @@ if LEARNING_POINTS:
         input:
             runs="<results>/runs.tsv",
             predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+            # It says how many updates the whole checkpoint had.
+            pretraining=["<results>/checkpoint/pretraining.tsv"] if KEPT else [],
         output:
             means=shown(
                 LEARNING_TABLES["learning_curve_means"], "learning_curves", "Sentiment", table="learning curves"

@@ -1,6 +1,6 @@
 """The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
 
-from study.addresses import CHECKPOINT_FILES, kept_file, kept_updates
+from study.addresses import checkpoint_files, kept_file, kept_updates
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
 SOURCE = config["checkpoint"]["source"]
@@ -19,7 +19,7 @@ if SOURCE != "pretrain":
             # A folder that a rule declares whole is an input as a whole.
             sources=checkpoint_of_folder() if SOURCE == "folder" else "<results>/checkpoint/fetched/fairseq",
         output:
-            destinations=[f"<results>/checkpoint/{name}" for name in (*CHECKPOINT_FILES, *map(kept_file, KEPT))],
+            destinations=checkpoint_files("<results>/checkpoint", KEPT),
         conda:
             "../envs/data.yaml"
         resources:

@@ -253,7 +253,7 @@ def block(folder, link):
     if os.path.exists(curve):
         last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]
         facts.append(
-            f"The checkpoint was pretrained here for {last['update']} updates, to {float(last['loss']):.2f} nats per "
+            f"The checkpoint was pretrained for {last['update']} updates, to {float(last['loss']):.2f} nats per "
             "masked token of held-out text."
         )
     if os.path.exists(os.path.join(folder, "qa", "runs.tsv")):

@@ -7,25 +7,29 @@ from analysis.lib.scored import load_runs
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
+from finetuning.lib.learning_curves import CURVES
 from study.tables import write_table
 
 LEVEL = 0.95
 
 
-def with_amounts(points, runs):
-    """Return the points in the order of their curves, the amounts that were not known read from the runs.
+def with_amounts(points, runs, updates=None):
+    """Return the points in the order of their curves, with the amounts that the settings do not say.
 
     Args:
         points: what `finetuning.lib.learning_curves.learning_points` returns.
         runs: frame of runs.tsv (text).
+        updates: of the whole pretraining; not used where no curve is of updates.
     """
-    sizes = dict(zip(runs["arm"], runs["n_train"], strict=True))
-    known = [point | {"amount": point["amount"]} for point in points]
-    for point in known:
-        if point["amount"] is None:
-            point["amount"] = int(sizes[point["arm"]])
-    places = {whose: place for place, whose in enumerate(dict.fromkeys((p["curve"], p["start"]) for p in known))}
-    return sorted(known, key=lambda point: (places[point["curve"], point["start"]], point["amount"]))
+    sizes = dict(zip(runs["arm"], map(int, runs["n_train"]), strict=True))
+    known = {}
+    for point in points:
+        whole = updates if point["curve"] == CURVES["at_update"] else sizes[point["arm"]]
+        amount = whole if point["amount"] is None else point["amount"]
+        # An arm may ask for the last update by its number, too.
+        known.setdefault((point["curve"], point["start"], amount), point | {"amount": amount})
+    places = {whose: place for place, whose in enumerate(dict.fromkeys((p["curve"], p["start"]) for p in points))}
+    return sorted(known.values(), key=lambda point: (places[point["curve"], point["start"]], point["amount"]))
 
 
 def by_point(points, arms):
@@ -46,12 +50,13 @@ def by_run(points, arms):
     return [point | {name: one[name] for name in kept} for point in points for one in arms[point["arm"]]]
 
 
-def main(runs, predictions, run_keys, points, means, seeds):
+def main(runs, predictions, pretraining, run_keys, points, means, seeds):
     """Write the tables.
 
     Args:
         runs: runs.tsv.
         predictions: every run's predictions on test.
+        pretraining: list of checkpoint/pretraining.tsv where a curve is of updates; else empty.
         run_keys: (arm, seed) of each of them.
         points: what `finetuning.lib.learning_curves.learning_points` returns.
         means, seeds: TSV files to write: learning_curves/means.tsv and learning_curves/runs.tsv.
@@ -61,7 +66,8 @@ def main(runs, predictions, run_keys, points, means, seeds):
     """
     table = read_frame(runs)
     of = load_runs(table, dict(zip(map(tuple, run_keys), predictions, strict=True)))
-    arms, points = {arm.arm: its for arm, its in of.items()}, with_amounts(points, table)
+    updates = read_frame(*pretraining)["update"].astype(int).max() if pretraining else None
+    arms, points = {arm.arm: its for arm, its in of.items()}, with_amounts(points, table, updates)
     write_table(means, "learning_curves/means.tsv", by_point(points, arms))
     write_table(seeds, "learning_curves/runs.tsv", by_run(points, arms))
 

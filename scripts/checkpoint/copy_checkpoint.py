@@ -16,7 +16,8 @@ def main(sources, destinations):
 
     Args:
         sources: model.pt, dict.txt and sentencepiece.bpe.model of `checkpoint.folder`, and behind them the kept weights
-            that arms start from; or the fetched folder that holds the three, which its rule declares whole.
+            that arms start from and the curve of their pretraining; or the fetched folder that holds the three, which
+            its rule declares whole.
         destinations: the file to write for each, in that order.
 
     Raises:

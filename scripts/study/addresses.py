@@ -16,6 +16,8 @@ PIECES_FILES = tuple(
 )
 # A fairseq checkpoint: weights, dictionary, piece model.
 CHECKPOINT_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
+# The curve of the pretraining that made a checkpoint.
+PRETRAINING = "pretraining.tsv"
 
 
 def uses_checkpoint(config):
@@ -28,9 +30,11 @@ def checkpoint_files(folder, kept=()):
 
     Args:
         folder: where they lie.
-        kept: updates of its pretraining whose weights are wanted, too; they come behind.
+        kept: updates of its pretraining whose weights are wanted, too; they come behind, and behind them the curve of
+            that pretraining, which says how many updates it had in all.
     """
-    return [os.path.join(folder, name) for name in (*CHECKPOINT_FILES, *map(kept_file, kept))]
+    earlier = [*map(kept_file, kept), PRETRAINING] if kept else []
+    return [os.path.join(folder, name) for name in (*CHECKPOINT_FILES, *earlier)]
 
 
 def kept_file(update):

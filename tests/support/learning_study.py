@@ -5,7 +5,7 @@ import random
 from analysis import plot_learning_curves, tabulate_learning_curves
 from data.lib.simple_models import FEATURES
 from finetuning.lib.learning_curves import learning_points
-from study.tables import write_table
+from study.tables import columns_of, write_table
 from support.result_sets import make_rest, simulated, write_tables
 from support.settings import defaults
 
@@ -31,8 +31,12 @@ def make_curves(folder, section, n_test=200):
     (folder / "learning_curves").mkdir()
     tables = [str(folder / "learning_curves" / f"{name}.tsv") for name in ("means", "runs", "baselines")]
     keys = [(arm, str(seed)) for arm in section["arms"] for seed in section["seeds"]]
-    points = learning_points(section, FINAL)
-    tabulate_learning_curves.main(files["runs"], files["predictions"], keys, points, *tables[:2])
+    curve = folder / "checkpoint" / "pretraining.tsv"
+    losses = [(update, 1, split, 5.0, 100, 1e-3) for update in (*UPDATES, FINAL) for split in ("train", "valid")]
+    columns = columns_of("checkpoint/pretraining.tsv")
+    write_table(curve, "checkpoint/pretraining.tsv", [dict(zip(columns, row, strict=True)) for row in losses])
+    points = learning_points(section)
+    tabulate_learning_curves.main(files["runs"], files["predictions"], [curve], keys, points, *tables[:2])
     names = ("majority", *FEATURES)
     rows = [
         {"baseline": name, "features": f"words of {name}", "C": 1.0, "n_train": n, "n_valid": 20}

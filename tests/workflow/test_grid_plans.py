@@ -2,12 +2,13 @@
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from common.files import read_tsv
 from finetuning.lib.protocol import arm_training
-from study.addresses import CHECKPOINT_FILES, kept_file
+from study.addresses import checkpoint_files
 from study.configuration import load_study
 from support import studies
 
@@ -19,8 +20,7 @@ HF = {"framework": "huggingface", "model": "checkpoint"}
 
 def jobs_of(folder, name, kept=()):
     """The jobs that a study in studies/ plans, the checkpoint of studies/open.yaml being there."""
-    for file in (*CHECKPOINT_FILES, *map(kept_file, kept)):
-        path = folder / "results" / "open" / "checkpoint" / file
+    for path in map(Path, checkpoint_files(folder / "results" / "open" / "checkpoint", kept)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("-")
     return studies.planned_jobs(folder, study=os.path.join(studies.ROOT, "studies", f"{name}.yaml"))
@@ -59,11 +59,15 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
     run = inputs_of(jobs, "finetuning/on-the-way-update400/seed1/history.tsv")
     assert f"{folder}checkpoint/kept/update400/huggingface" in run
     assert f"{folder}checkpoint/huggingface" not in run
+    # How many updates the last weights had, as the other study's curve says.
+    (copied,) = (job for job in jobs if job.rule == "copy_checkpoint")
+    assert "results/open/checkpoint/pretraining.tsv" in copied.input
+    assert f"{folder}checkpoint/pretraining.tsv" in inputs_of(jobs, "learning_curves/means.tsv")
 
 
 def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpoint(tmp_path):
     rules = Counter(job.rule for job in jobs_of(tmp_path, "parts"))
-    assert rules["finetune_huggingface"] == 27 and not {"finetune_fairseq", "pretrain"} & rules.keys()
+    assert rules["finetune_huggingface"] == 21 and not {"finetune_fairseq", "pretrain"} & rules.keys()
     rules = Counter(job.rule for job in jobs_of(tmp_path, "open-published"))
     assert (rules["finetune_fairseq"], rules["finetune_huggingface"]) == (6, 3) and "pretrain" not in rules
 
@@ -99,6 +103,11 @@ def test_weights_that_the_other_study_did_not_keep_are_missed_before_anything_is
     study = os.path.join(studies.ROOT, "studies", "learning-curves.yaml")
     done = studies.snakemake(tmp_path, "--dry-run", study=study)
     assert done.returncode == 1 and "kept/update100/model.pt" in done.output
+    for path in checkpoint_files(tmp_path / "results" / "open" / "checkpoint", UPDATES)[:-1]:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).write_text("-")
+    done = studies.snakemake(tmp_path, "--dry-run", study=study)
+    assert done.returncode == 1 and "checkpoint/pretraining.tsv; name a folder that holds" in done.output
 
 
 @pytest.mark.parametrize("reads", [False, True])

@@ -7,30 +7,28 @@ from finetuning.lib.recipes import RECIPE, describe
 CURVES = {"n_train": "labelled reviews", "at_update": "pretraining updates"}
 
 
-def learning_points(finetuning, final=None):
+def learning_points(finetuning):
     """Return the points of a study's learning curves.
 
-    Of labelled reviews a curve belongs to each start. Of pretraining updates a start from random weights is 0 updates,
-    and one from the whole checkpoint `final`.
+    Of labelled reviews a curve belongs to each start. Of pretraining updates a start from random weights is 0 updates.
 
     Args:
         finetuning: config section `finetuning`.
-        final: updates of the whole checkpoint; None: unknown.
 
     Returns:
-        list[dict]: `curve`, `start` (whose curve, in words), `arm`, `init`, `amount` (None: all training reviews); of
-        two arms at one place the first. Empty: no curve has two places.
+        list[dict]: `curve`, `start` (whose curve, in words), `arm`, `init`, `amount` (None: all training reviews, or
+        the whole checkpoint); of two arms at one place the first. Empty: no curve has two places.
     """
     found = []
     for key, curve in CURVES.items():
         groups = {}
         for name, arm in finetuning["arms"].items():
-            if key == "at_update" and (arm["model"] != CHECKPOINT or _amount(arm, key, final) is None):
+            if key == "at_update" and arm["model"] != CHECKPOINT:
                 continue
             facts = describe(finetuning, name, without=(key,))
             whose = facts["pair" if key == "at_update" else "start"]
             place = groups.setdefault((whose, *(facts[part] for part in RECIPE)), {})
-            place.setdefault(_amount(arm, key, final), (name, arm))
+            place.setdefault(_amount(arm, key), (name, arm))
         kept = {
             group: of
             for group, of in groups.items()
@@ -45,8 +43,6 @@ def learning_points(finetuning, final=None):
     return found
 
 
-def _amount(arm, key, final):
-    """Return how much an arm learns from, by one of `CURVES`; None: all reviews, or an unknown number of updates."""
-    if key == "at_update":
-        return 0 if arm["init"] == "random" else arm.get(key) or final
-    return arm.get(key)
+def _amount(arm, key):
+    """Return how much an arm learns from, by one of `CURVES`; None: all that there is."""
+    return 0 if key == "at_update" and arm["init"] == "random" else arm.get(key)
