@@ -17,7 +17,8 @@ def test_all_reviews_are_counted_by_the_runs_and_all_updates_by_the_pretraining(
     found = [(one["curve"], one["arm"], one["amount"]) for one in with_amounts(points, RUNS, 800)]
     assert found == [
         ("labelled reviews", "few", 100), ("labelled reviews", "whole", 1800),
-        ("pretraining updates", "random", 0), ("pretraining updates", "late", 600), ("pretraining updates", "whole", 800),
+        ("pretraining updates", "random", 0), ("pretraining updates", "late", 600),
+        ("pretraining updates", "whole", 800),
     ]  # fmt: skip
 
 
