@@ -172,17 +172,70 @@ def test_what_the_pages_say_of_each_start_with_its_own_recipe_is_in_the_tables()
         assert (float(row["high"]) > float(best["exact_low"])) == (row["init"] == "pretrained")
 
 
+def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
+    home = docs("learning-curves")
+    _, _, section = RESULTS.partition("<!-- /learning-curves-study -->")
+    section = " ".join(section.split())
+    means = read_tsv(os.path.join(home, "learning_curves", "means.tsv"))
+    simple = read_tsv(os.path.join(home, "learning_curves", "baselines.tsv"))
+    points = {(r["init"], int(r["amount"])): r for r in means if r["curve"] == "labelled reviews"}
+    amounts = (100, 300, 900, 1800)
+    assert {amount for _, amount in points} == set(amounts)
+
+    def mean(init, amount):
+        return 100 * float(points[init, amount]["mean"])
+
+    best = {
+        n: max((r for r in simple if int(r["n_train"]) == n), key=lambda r: float(r["test_accuracy"])) for n in amounts
+    }
+    ahead = [f"{mean('pretrained', n) - mean('random', n):.1f}" for n in amounts]
+    over = [mean("pretrained", n) - 100 * float(best[n]["test_accuracy"]) for n in amounts]
+    assert (
+        f"start is {ahead[0]} points ahead of random weights and {over[0]:.1f} ahead of the better simple model"
+        in section
+    )
+    intervals = [
+        "({} to {} %)".format(*(f"{100 * float(row[name]):.1f}" for name in names))
+        for row, names in ((best[100], ("exact_low", "exact_high")), (points["pretrained", 100], ("low", "high")))
+    ]
+    assert f"whose interval {intervals[0]} lies below that of the pretrained arm {intervals[1]}." in section
+    assert float(best[100]["exact_high"]) < float(points["pretrained", 100]["low"])
+    assert f"lead over random weights: {ahead[0]}, {ahead[1]}, {ahead[2]} and {ahead[3]} points." in section
+    assert f"it is {over[1]:.1f} with 300 reviews, and from 900 on that one is ahead" in section and max(over[2:]) < 0
+    assert mean("random", 900) < mean("pretrained", 300) < mean("random", 1800)
+    # "The first 100 updates give more than half of what the whole gives", and two seeds lie up to 5 points apart.
+    updates = {int(row["amount"]): row for row in means if row["curve"] == "pretraining updates"}
+    assert list(updates) == [0, 100, 200, 300, 400, 600, 800]
+    first, whole = (float(updates[n]["mean"]) - float(updates[0]["mean"]) for n in (100, 800))
+    assert 0.5 < first / whole < 0.6
+    assert 4 < 100 * max(float(row["max"]) - float(row["min"]) for row in updates.values()) < 5.5
+    # "No point's mean reaches the 83.1 % of TF-IDF with all labels."
+    assert max(float(row["mean"]) for row in means) < 0.831 == float(best[1800]["test_accuracy"])
+    gains = [mean("pretrained", 1800) - mean("pretrained", 900)]
+    gains += [
+        100 * (of[1800] - of[900])
+        for of in [
+            {int(r["n_train"]): float(r["test_accuracy"]) for r in simple if r["baseline"] == "tfidf_characters"}
+        ]
+    ]
+    assert "start gains {:.1f} points, and TF-IDF of characters {:.1f}.".format(*gains) in section
+    pairs = read_tsv(os.path.join(home, "statistics", "pairs.tsv"))
+    assert f"of {len(pairs)} pairs none is left" in section and {row["claim"] for row in pairs} == {"none"}
+
+
 @pytest.mark.parametrize(
-    ("study", "arm", "recipe"),
+    ("study", "arm", "recipe", "seeds"),
     [
-        ("open", "huggingface-pretrained", "pretrained-lr1e-5-epochs5"),
-        ("open", "huggingface-random", "random-lr1e-5-epochs5"),
-        ("best-recipes", "huggingface-pretrained", "pretrained-lr3e-5-epochs5"),
-        ("best-recipes", "huggingface-random", "random-lr1e-4-epochs5"),
+        ("open", "huggingface-pretrained", "pretrained-lr1e-5-epochs5", 3),
+        ("open", "huggingface-random", "random-lr1e-5-epochs5", 3),
+        ("best-recipes", "huggingface-pretrained", "pretrained-lr3e-5-epochs5", 3),
+        ("best-recipes", "huggingface-random", "random-lr1e-4-epochs5", 3),
+        ("learning-curves", "pretrained", "pretrained-lr1e-4-epochs10", 2),
+        ("learning-curves", "random", "random-lr1e-4-epochs10", 2),
     ],
 )
-def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions(study, arm, recipe):
-    for seed in (1, 2, 3):
+def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions(study, arm, recipe, seeds):
+    for seed in range(1, seeds + 1):
         other = page("published", study, "predictions", arm, f"seed{seed}.tsv")
         assert page("published", "recipes", "predictions", recipe, f"seed{seed}.tsv") == other
 
