@@ -200,6 +200,7 @@ def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
     ]
     assert f"whose interval {intervals[0]} lies below that of the pretrained arm {intervals[1]}." in section
     assert float(best[100]["exact_high"]) < float(points["pretrained", 100]["low"])
+    assert f"{ahead[0]} points with 100 reviews, where it beats the linear model by {over[0]:.1f}." in README
     assert f"lead over random weights: {ahead[0]}, {ahead[1]}, {ahead[2]} and {ahead[3]} points." in section
     assert f"it is {over[1]:.1f} with 300 reviews, and from 900 on that one is ahead" in section and max(over[2:]) < 0
     assert mean("random", 900) < mean("pretrained", 300) < mean("random", 1800)
