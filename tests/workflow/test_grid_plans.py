@@ -85,6 +85,10 @@ def test_each_start_s_own_recipe_is_the_published_choice(tmp_path):
     for name, arm in config["finetuning"]["arms"].items():
         training = arm_training(config["finetuning"], name)
         assert (training["lr"], training["epochs"]) == chosen[arm["init"]], name
+    # So is that of the arm that LoRA and the head alone are set against.
+    parts, _ = load_study(studies.ROOT, os.path.join(studies.ROOT, "studies", "parts.yaml"))
+    whole = arm_training(parts["finetuning"], "all")
+    assert (whole["lr"], whole["epochs"]) == chosen["pretrained"]
 
 
 def test_the_stars_from_a_folder_build_nothing_of_fairseq(tmp_path):
