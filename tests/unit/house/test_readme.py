@@ -212,13 +212,8 @@ def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
     assert 4 < 100 * max(float(row["max"]) - float(row["min"]) for row in updates.values()) < 5.5
     # "No point's mean reaches the 83.1 % of TF-IDF with all labels."
     assert max(float(row["mean"]) for row in means) < 0.831 == float(best[1800]["test_accuracy"])
-    gains = [mean("pretrained", 1800) - mean("pretrained", 900)]
-    gains += [
-        100 * (of[1800] - of[900])
-        for of in [
-            {int(r["n_train"]): float(r["test_accuracy"]) for r in simple if r["baseline"] == "tfidf_characters"}
-        ]
-    ]
+    tfidf = {int(r["n_train"]): 100 * float(r["test_accuracy"]) for r in simple if r["baseline"] == "tfidf_characters"}
+    gains = mean("pretrained", 1800) - mean("pretrained", 900), tfidf[1800] - tfidf[900]
     assert "start gains {:.1f} points, and TF-IDF of characters {:.1f}.".format(*gains) in section
     pairs = read_tsv(os.path.join(home, "statistics", "pairs.tsv"))
     assert f"of {len(pairs)} pairs none is left" in section and {row["claim"] for row in pairs} == {"none"}
