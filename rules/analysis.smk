@@ -1,6 +1,6 @@
 """From finished runs to what they say: tables, statistics, parameter counts, claims, figures."""
 
-from finetuning.lib.learning_curves import CURVES as LEARNING_CURVES, learning_points
+from finetuning.lib.learning_curves import REVIEWS, learning_points
 from finetuning.lib.recipes import compared_recipes
 
 # Whether the texts are a table of one's own, which the lab's reports say nothing of.
@@ -125,7 +125,7 @@ LEARNING_TABLES = (
 if LEARNING_POINTS:
     CLAIM_TABLES["learning_curve_means.tsv"] = LEARNING_TABLES["learning_curve_means"]
 # What the simple models reach, where a curve is of labelled reviews.
-if any(point["curve"] == LEARNING_CURVES["n_train"] for point in LEARNING_POINTS):
+if any(point["curve"] == REVIEWS for point in LEARNING_POINTS):
     LEARNING_TABLES["learning_curve_baselines"] = "<results>/learning_curves/baselines.tsv"
 LEARNING_FIGURE = ["<results>/figures/learning_curves.svg"] if LEARNING_POINTS else []
 ERROR_FIGURES = ("confusion", "agreement", "calibration", "by_length")

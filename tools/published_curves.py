@@ -4,7 +4,8 @@ import os
 
 from common.arms import percent
 from common.files import read_tsv
-from report.lib.sections_learning_curves import REVIEWS, SIMPLE
+from finetuning.lib.learning_curves import REVIEWS
+from report.lib.sections_learning_curves import SIMPLE
 from tools.published_recipes import spread
 
 

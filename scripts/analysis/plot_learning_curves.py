@@ -9,8 +9,8 @@ from common.entry import run
 from common.figures import FAINT, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from finetuning.lib.learning_curves import REVIEWS
 
-REVIEWS = "labelled reviews"
 # The simple models that are drawn, and how.
 SIMPLE = {"tfidf_words": ":", "tfidf_characters": "--"}
 

@@ -7,24 +7,24 @@ from analysis.lib.scored import load_runs
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
-from finetuning.lib.learning_curves import CURVES
+from finetuning.lib.learning_curves import UPDATES
 from study.tables import write_table
 
 LEVEL = 0.95
 
 
-def with_amounts(points, runs, updates=None):
+def with_amounts(points, runs, updates):
     """Return the points in the order of their curves, with the amounts that the settings do not say.
 
     Args:
         points: what `finetuning.lib.learning_curves.learning_points` returns.
         runs: frame of runs.tsv (text).
-        updates: of the whole pretraining; not used where no curve is of updates.
+        updates: of the whole pretraining; None where no arm starts from an earlier one.
     """
     sizes = dict(zip(runs["arm"], map(int, runs["n_train"]), strict=True))
     known = {}
     for point in points:
-        whole = updates if point["curve"] == CURVES["at_update"] else sizes[point["arm"]]
+        whole = updates if point["curve"] == UPDATES else sizes[point["arm"]]
         amount = whole if point["amount"] is None else point["amount"]
         # An arm may ask for the last update by its number, too.
         known.setdefault((point["curve"], point["start"], amount), point | {"amount": amount})
@@ -56,7 +56,7 @@ def main(runs, predictions, pretraining, run_keys, points, means, seeds):
     Args:
         runs: runs.tsv.
         predictions: every run's predictions on test.
-        pretraining: list of checkpoint/pretraining.tsv where a curve is of updates; else empty.
+        pretraining: list of checkpoint/pretraining.tsv where arms start from earlier updates; else empty.
         run_keys: (arm, seed) of each of them.
         points: what `finetuning.lib.learning_curves.learning_points` returns.
         means, seeds: TSV files to write: learning_curves/means.tsv and learning_curves/runs.tsv.

@@ -4,7 +4,8 @@ from common.arms import CHECKPOINT
 from finetuning.lib.recipes import RECIPE, describe
 
 # What grows, by the key of an arm that says how much.
-CURVES = {"n_train": "labelled reviews", "at_update": "pretraining updates"}
+REVIEWS, UPDATES = "labelled reviews", "pretraining updates"
+CURVES = {"n_train": REVIEWS, "at_update": UPDATES}
 
 
 def learning_points(finetuning):

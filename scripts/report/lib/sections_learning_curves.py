@@ -1,10 +1,10 @@
 """The section on learning curves: accuracy by labelled reviews and by updates of pretraining, beside TF-IDF."""
 
 from analysis.lib.looks import PALETTE
+from finetuning.lib.learning_curves import REVIEWS
 from report.lib import charts
 from report.lib.inputs import Table
 
-REVIEWS = "labelled reviews"
 # The simple models that are drawn, and how.
 SIMPLE = {"tfidf_words": "2 3", "tfidf_characters": "7 4"}
 LEFT, RIGHT, TOP, BOTTOM = 44, charts.WIDTH - 14, 8, 200
