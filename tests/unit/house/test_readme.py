@@ -181,6 +181,7 @@ def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
     points = {(r["init"], int(r["amount"])): r for r in means if r["curve"] == "labelled reviews"}
     amounts = (100, 300, 900, 1800)
     assert {amount for _, amount in points} == set(amounts)
+    assert {row["n_seeds"] for row in means} == {"2"} and "when-pretraining-pays), two seeds:" in README
 
     def mean(init, amount):
         return 100 * float(points[init, amount]["mean"])
