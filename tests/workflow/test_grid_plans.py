@@ -142,6 +142,16 @@ def test_arms_of_fairseq_learn_from_subsets_and_kept_weights_too(tmp_path):
     assert "results/tiny/finetuning/data-bin/train-valid" in inputs_of(jobs, "valid.parity.json")
 
 
+@pytest.mark.parametrize(("own", "simple"), [({"n_train": 20}, True), ({"at_update": 6}, False)])
+def test_a_curve_of_reviews_has_simple_models_and_one_of_updates_the_pretrainings_curve(tmp_path, own, simple):
+    arms = {"whole": HF | {"init": "pretrained"}, "part": HF | {"init": "pretrained"} | own}
+    changes = {"finetuning": {"arms": arms}, "checkpoint": {"pretraining": {"keep": [6]}}}
+    jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml", changes))
+    assert ("train_subset_baselines" in {job.rule for job in jobs}) == simple
+    read = inputs_of(jobs, "learning_curves/means.tsv")
+    assert ("results/tiny/checkpoint/pretraining.tsv" in read) != simple
+
+
 def test_the_default_study_plans_none_of_it(tmp_path):
     jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml"))
     rules = {job.rule for job in jobs}
