@@ -1,7 +1,7 @@
 """From finished runs to what they say: tables, statistics, parameter counts, claims, figures."""
 
 from finetuning.lib.learning_curves import REVIEWS, learning_points
-from finetuning.lib.recipes import compared_recipes
+from finetuning.lib.recipes import compared_recipes, tried_recipes
 
 # Whether the texts are a table of one's own, which the lab's reports say nothing of.
 OWN_TEXTS = config["data"]["source"] == "table"
@@ -95,23 +95,19 @@ CLASS_TABLES = {
 }
 # All arms over training: as measured, and the highest so far.
 MEASURES = ("accuracy", "highest_so_far")
-# Asked for where pretrained and random arms share several recipes.
-RECIPES = compared_recipes(config["finetuning"])
-RECIPE_TABLES = (
-    {
-        "recipes": "<results>/recipes.tsv",
+# Asked for where a start has several recipes; the rest where pretrained and random arms share several.
+RECIPES = tried_recipes(config["finetuning"])
+COMPARED_RECIPES = compared_recipes(RECIPES)
+RECIPE_TABLES = {}
+if RECIPES:
+    RECIPE_TABLES |= {"recipes": "<results>/recipes.tsv", "recipe_runs": "<results>/recipes/runs.tsv"}
+if COMPARED_RECIPES:
+    RECIPE_TABLES |= {
         "recipe_differences": "<results>/recipes/differences.tsv",
         "recipe_interactions": "<results>/recipes/interactions.tsv",
-        "recipe_runs": "<results>/recipes/runs.tsv",
     }
-    if RECIPES
-    else {}
-)
-RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if RECIPES else []
-if RECIPES:
-    CLAIM_TABLES |= {
-        f"{name}.tsv": RECIPE_TABLES[name] for name in ("recipes", "recipe_differences", "recipe_interactions")
-    }
+RECIPE_FIGURE = ["<results>/figures/recipes.svg"] if COMPARED_RECIPES else []
+CLAIM_TABLES |= {f"{name}.tsv": path for name, path in RECIPE_TABLES.items() if name != "recipe_runs"}
 # Asked for where arms differ in how much they learn from.
 LEARNING_POINTS = learning_points(config["finetuning"])
 LEARNING_TABLES = (
@@ -444,22 +440,38 @@ rule compute_statistics:
 
 if RECIPES:
 
-    # Chosen on validation; the predictions on test are for what is said of the choice.
-    rule compare_recipes:
+    # Chosen on validation; the accuracies on test are for what is said of the choice.
+    rule choose_recipes:
         input:
             runs="<results>/runs.tsv",
-            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
         output:
             table=shown(RECIPE_TABLES["recipes"], "recipes", "Sentiment", table="recipes, chosen on validation"),
-            differing=shown(RECIPE_TABLES["recipe_differences"], "recipes", "Sentiment", table="differences by recipe"),
-            interacting=RECIPE_TABLES["recipe_interactions"],
             seeds=RECIPE_TABLES["recipe_runs"],
         localrule: True
         conda:
             "../envs/report.yaml"
         params:
-            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
             recipes=RECIPES,
+        script:
+            "../scripts/analysis/choose_recipes.py"
+
+
+if COMPARED_RECIPES:
+
+    rule compare_recipes:
+        input:
+            runs="<results>/runs.tsv",
+            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+            table=RECIPE_TABLES["recipes"],
+        output:
+            differing=shown(RECIPE_TABLES["recipe_differences"], "recipes", "Sentiment", table="differences by recipe"),
+            interacting=RECIPE_TABLES["recipe_interactions"],
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
+            recipes=COMPARED_RECIPES,
         script:
             "../scripts/analysis/compare_recipes.py"
 

@@ -22,7 +22,7 @@ from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
 from tools.published_curves import by_amount
-from tools.published_recipes import by_recipe, narrowing, spread
+from tools.published_recipes import by_recipe, chosen, narrowing, spread
 
 # What the pages and the comparison rest on; the rest is what the report links to.
 FILES = (
@@ -160,10 +160,25 @@ def answers(folder):
     return f"Question answering, a base of {size / 1e6:.1f} M parameters and LoRA: {'; '.join(parts)}."
 
 
+def recipes_of(folder):
+    """Return the rows of recipes.tsv; none where no start of the study has several recipes."""
+    path = os.path.join(folder, "recipes.tsv")
+    return read_tsv(path) if os.path.exists(path) else []
+
+
 def telling_pairs(folder):
-    """Return the rows of pairs.tsv whose arms differ in one thing, framework or initialisation; the report has all."""
+    """Return the rows of pairs.tsv whose arms differ in framework or initialisation at most in one; the report has all.
+
+    Arms that validation did not choose are left out.
+    """
     rows = read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
-    return [row for row in rows if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]]
+    left_out = {row["arm"] for row in recipes_of(folder) if row["best"] != "true"}
+    return [
+        row
+        for row in rows
+        if (row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"])
+        and not left_out & set(arms_of_pair(row))
+    ]
 
 
 def said(row):
@@ -212,7 +227,9 @@ def summary(folder, link):
 
 
 def by_arm(folder, link):
-    """Return the table of a study's arms and, where they are few, the verdict on each telling pair, as Markdown.
+    """Return the table of a study's arms, what validation chose of each start's recipes, and the telling pairs.
+
+    Verdicts on the pairs are given where these are few. All as Markdown.
 
     Args:
         folder, link: as of `block`.
@@ -225,7 +242,8 @@ def by_arm(folder, link):
     else:
         # How large the difference between the two starts is, is what studies are published for.
         verdicts = [f"- {row['verdict']}" + (narrowing(row) if row["init_a"] != row["init_b"] else "") for row in pairs]
-    return "\n".join([table, "", *verdicts])
+    own = [chosen(row["start"], row) for row in recipes_of(folder) if row["best"] == "true"]
+    return "\n".join([table, "", *own, *verdicts])
 
 
 def block(folder, link):
@@ -238,7 +256,7 @@ def block(folder, link):
     Raises:
         StudyError: a file is missing.
     """
-    if os.path.exists(os.path.join(folder, "recipes.tsv")):
+    if os.path.exists(os.path.join(folder, "recipes", "differences.tsv")):
         results, figure, shows = by_recipe(folder), "recipes", "accuracy and difference by learning rate"
     elif os.path.exists(os.path.join(folder, "learning_curves", "means.tsv")):
         results, figure, shows = by_amount(folder), "learning_curves", "accuracy by what an arm learns from"

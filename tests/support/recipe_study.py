@@ -2,8 +2,8 @@
 
 import random
 
-from analysis import compare_recipes
-from finetuning.lib.recipes import compared_recipes
+from analysis import choose_recipes, compare_recipes
+from finetuning.lib.recipes import compared_recipes, tried_recipes
 from support.result_sets import make_errors, make_rest, simulated, write_tables
 from support.settings import defaults
 
@@ -55,17 +55,21 @@ def make_recipes(folder, section, n_test=400, number=1, chances=CHANCES, seeds=S
 
 
 def compare(folder, files, section):
-    """Compare the recipes of such a study; return build_report's inputs for them."""
+    """Choose and compare the recipes of such a study; return build_report's inputs for them."""
     keys = [tuple(path.removesuffix(".tsv").split("/")[-2:]) for path in files["predictions"]]
     keys = [(arm, seed.removeprefix("seed")) for arm, seed in keys]
-    tables = [
-        str(folder / name)
-        for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/interactions.tsv", "recipes/runs.tsv")
-    ]
+    recipes = tried_recipes(section)
+    if not recipes:
+        return {}
     (folder / "recipes").mkdir(exist_ok=True)
-    recipes = compared_recipes(section)
-    compare_recipes.main(files["runs"], files["predictions"], keys, recipes, *tables)
-    return dict(zip(("recipes", "recipe_differences", "recipe_interactions", "recipe_runs"), tables, strict=True))
+    made = {"recipes": str(folder / "recipes.tsv"), "recipe_runs": str(folder / "recipes/runs.tsv")}
+    choose_recipes.main(files["runs"], recipes, made["recipes"], made["recipe_runs"])
+    compared = compared_recipes(recipes)
+    if compared:
+        differing = [str(folder / "recipes" / f"{name}.tsv") for name in ("differences", "interactions")]
+        compare_recipes.main(files["runs"], files["predictions"], made["recipes"], keys, compared, *differing)
+        made |= dict(zip(("recipe_differences", "recipe_interactions"), differing, strict=True))
+    return made
 
 
 def make_whole_study(folder, section, **options):

@@ -36,7 +36,7 @@ def test_the_study_of_recipes_is_a_grid_of_two_starts(tmp_path):
     rules = Counter(job.rule for job in jobs)
     # 2 starts x 4 rates x 2 numbers of epochs x 3 seeds
     assert rules["finetune_huggingface"] == rules["evaluate_huggingface"] == 48
-    assert rules["compare_recipes"] == rules["plot_recipes"] == 1
+    assert rules["choose_recipes"] == rules["compare_recipes"] == rules["plot_recipes"] == 1
     assert not {"finetune_fairseq", "pretrain", "draw_subset", "tabulate_learning_curves"} & rules.keys()
     files = {f"results/recipes/{name}" for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")}
     for output in ("recipes/report.html", "report_numbers.tsv", "ro-crate-metadata.json"):
@@ -51,7 +51,7 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
     assert rules["draw_subset"] == 3 and rules["train_subset_baselines"] == 1
     # The last weights, and five on the way; token ids of train, valid, test and three subsets.
     assert rules["convert_checkpoint"] == 6 and rules["tokenize_texts"] == 6
-    assert rules["tabulate_learning_curves"] == rules["plot_learning_curves"] == 1 and "compare_recipes" not in rules
+    assert rules["tabulate_learning_curves"] == rules["plot_learning_curves"] == 1 and "choose_recipes" not in rules
     folder = "results/learning-curves/"
     run = inputs_of(jobs, "finetuning/fewer-n300/seed1/history.tsv")
     assert f"{folder}finetuning/token-ids/checkpoint/train-300.npz" in run
@@ -66,8 +66,14 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
 
 
 def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpoint(tmp_path):
-    rules = Counter(job.rule for job in jobs_of(tmp_path, "parts"))
+    jobs = jobs_of(tmp_path, "parts")
+    rules = Counter(job.rule for job in jobs)
+    # All of the encoder at one rate, LoRA and the head alone at three: nothing to compare rate by rate; 3 seeds
     assert rules["finetune_huggingface"] == 21 and not {"finetune_fairseq", "pretrain"} & rules.keys()
+    assert rules["choose_recipes"] == 1 and not rules.keys() & {"compare_recipes", "plot_recipes"}
+    files = {f"results/parts/{name}" for name in ("recipes.tsv", "recipes/runs.tsv")}
+    for output in ("parts/report.html", "report_numbers.tsv", "ro-crate-metadata.json"):
+        assert files <= inputs_of(jobs, output)
     rules = Counter(job.rule for job in jobs_of(tmp_path, "open-published"))
     assert (rules["finetune_fairseq"], rules["finetune_huggingface"]) == (6, 3) and "pretrain" not in rules
 
@@ -155,5 +161,5 @@ def test_a_curve_of_reviews_has_simple_models_and_one_of_updates_the_pretraining
 def test_the_default_study_plans_none_of_it(tmp_path):
     jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml"))
     rules = {job.rule for job in jobs}
-    assert not rules & {"compare_recipes", "plot_recipes", "draw_subset", "tabulate_learning_curves"}
+    assert not rules & {"choose_recipes", "compare_recipes", "plot_recipes", "draw_subset", "tabulate_learning_curves"}
     assert not [file for job in jobs for file in (*job.input, *job.output) if "kept" in file or "train-2" in file]

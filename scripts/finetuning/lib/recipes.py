@@ -31,7 +31,7 @@ def describe(finetuning, name, without=()):
     for key, value in (finetuning["training"] | {"protocol": finetuning["protocol"]}).items():
         if own.get(key) == value:
             del own[key]
-    others = [f"{key} {value if isinstance(value, str) else json.dumps(value)}" for key, value in sorted(own.items())]
+    others = [f"{key} {in_words(value)}" for key, value in sorted(own.items())]
     shared = [FRAMEWORKS[arm["framework"]], *model]
     return {
         "pair": ", ".join([*shared, *others]),
@@ -40,24 +40,40 @@ def describe(finetuning, name, without=()):
     }
 
 
-def compared_recipes(finetuning):
-    """Return the recipes of those starts whose comparison can depend on the recipe.
+def in_words(value):
+    """Return a setting's value: a mapping as `(key value, …)`, the rest as JSON without quotes around a text."""
+    if isinstance(value, dict):
+        return f"({', '.join(f'{key} {in_words(of)}' for key, of in value.items() if of is not None)})"
+    return value if isinstance(value, str) else json.dumps(value)
 
-    These are pretrained and random arms that are otherwise trained alike and share at least two recipes.
+
+def tried_recipes(finetuning):
+    """Return the recipes of those starts that have several: validation chooses one of each start.
 
     Args:
         finetuning: config section `finetuning`.
 
     Returns:
         dict: {arm: what `describe` returns and `init`}, every arm of these starts; of two arms that are the same, the
-        first. Empty: the study asks nothing of its recipes.
+        first. Empty: there is nothing to choose.
     """
-    found, cells = {}, {}
+    found = {}
     for name, arm in finetuning["arms"].items():
         facts = describe(finetuning, name) | {"init": arm["init"]}
-        of = cells.setdefault(facts["pair"], {}).setdefault(arm["init"], set())
-        if (facts["lr"], facts["epochs"]) not in of:
-            of.add((facts["lr"], facts["epochs"]))
-            found[name] = facts
+        found.setdefault(facts["start"], {}).setdefault((facts["lr"], facts["epochs"]), (name, facts))
+    return dict(of for cells in found.values() if len(cells) > 1 for of in cells.values())
+
+
+def compared_recipes(recipes):
+    """Return the recipes of those starts whose comparison can depend on the recipe.
+
+    These are pretrained and random arms that are otherwise trained alike and share at least two recipes.
+
+    Args:
+        recipes: what `tried_recipes` returns.
+    """
+    cells = {}
+    for facts in recipes.values():
+        cells.setdefault(facts["pair"], {}).setdefault(facts["init"], set()).add((facts["lr"], facts["epochs"]))
     several = {pair for pair, of in cells.items() if len(of.get("pretrained", set()) & of.get("random", set())) > 1}
-    return {name: facts for name, facts in found.items() if facts["pair"] in several}
+    return {name: facts for name, facts in recipes.items() if facts["pair"] in several}

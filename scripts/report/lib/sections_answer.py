@@ -23,7 +23,9 @@ TOLD = 4
 # A question's answer where its pairs, or arms, show nothing.
 OPEN = {"none": "Not shown", "one_seed": "Cannot be decided"}
 # By what the arm ahead is told from the other. Settings of the arms' own have no direction.
-DIRECTIONS = {"pretraining": "init", "own_recipes": "init", "frameworks": "framework", "models": "model"}
+DIRECTIONS = {"pretraining": "init", "frameworks": "framework", "models": "model"}
+# Before a question's name: the two arms have recipes of their own, too.
+OWN = "own_"
 # Whether the arms beat a simple model: the short answer and its class, by where they lie.
 AGAINST_BASELINE = {
     ("above",): ("Yes", "shown"),
@@ -94,17 +96,20 @@ def planned(pair):
     }
 
 
-def pairs_asked(pairs, arms):
+def pairs_asked(pairs, arms, left_out=()):
     """Return {question: pairs of pairs.tsv that answer it}: arms that differ in one thing and nothing else.
 
-    Two starts of which the study has one recipe each may differ in the recipe too: question `own_recipes`.
+    Two starts with one recipe each, the study's only or validation's choice, may differ in the recipe too: the
+    question's name then begins with `OWN`.
 
     Args:
         pairs: rows of pairs.tsv.
         arms: `finetuning.arms`, with what each arm sets for itself.
+        left_out: names of the arms that validation did not choose.
     """
-    found = {"pretraining": [], "own_recipes": [], "frameworks": [], "models": [], "settings": []}
-    starts = [without_recipe(arm) for arm in arms.values()]
+    names = [prefix + name for name in DIRECTIONS for prefix in ("", OWN)]
+    found = {name: [] for name in (*names, "settings", "recipes")}
+    starts = [without_recipe(arm) for name, arm in arms.items() if name not in left_out]
     for pair in pairs:
         a, b = side(pair, "a"), side(pair, "b")
         settings = [arms.get(arm["arm"]) or {} for arm in (a, b)]
@@ -116,13 +121,16 @@ def pairs_asked(pairs, arms):
             "models": a.get("model") != b.get("model"),
             "settings": own[0] != own[1],
         }
-        if sum(differ.values()) == 1:
-            found[next(name for name in differ if differ[name])].append(pair)
-        elif differ["pretraining"] and sum(differ.values()) == 2:
-            bare = [without_recipe(one) for one in settings]
-            same = without_recipe(settings[0] | {"init": None}) == without_recipe(settings[1] | {"init": None})
+        asked, bare = [name for name in differ if differ[name]], [without_recipe(one) for one in settings]
+        if asked == ["settings"] and bare[0] == bare[1]:
+            found["recipes"].append(pair)
+        elif len(asked) == 1:
+            found[asked[0]].append(pair)
+        elif len(asked) == 2 and differ["settings"]:
+            key = DIRECTIONS[asked[0]]
+            same = bare[0] | {key: None} == bare[1] | {key: None}
             if same and all(starts.count(one) == 1 for one in bare):
-                found["own_recipes"].append(pair)
+                found[OWN + asked[0]].append(pair)
     return {name: those for name, those in found.items() if those}
 
 
@@ -140,7 +148,7 @@ def in_short(name, told):
     shown = [pair for pair in told if pair["claim"] not in OPEN]
     if not shown:
         return OPEN["none" if any(pair["claim"] == "none" for pair in told) else "one_seed"], "open"
-    key = DIRECTIONS.get(name)
+    key = DIRECTIONS.get(name.removeprefix(OWN))
     ways = {(pair["better"].get(key), pair["other"].get(key)) for pair in shown} if key else set()
     if any(way[::-1] in ways for way in ways):
         return "It depends", "partly"
@@ -152,10 +160,14 @@ def in_short(name, told):
     return short if sure else f"{short}, assuming normality", kind
 
 
-def findings(pairs, arms):
-    """Return the questions on pairs of arms: name, short answer, its class, and the pairs as they are told."""
+def findings(pairs, arms, left_out=()):
+    """Return the questions on pairs of arms: name, short answer, its class, and the pairs as they are told.
+
+    Args:
+        pairs, arms, left_out: as of `pairs_asked`.
+    """
     told = []
-    for name, those in pairs_asked(pairs, arms).items():
+    for name, those in pairs_asked(pairs, arms, left_out).items():
         rows = [towards_the_better(pair) for pair in those]
         short, kind = in_short(name, rows)
         # The matrix has every pair; sentences are for the widest gaps.
@@ -270,8 +282,21 @@ def on_a_curve(pair, settings):
     return any(a.get(key) != b.get(key) for key in ("n_train", "at_update"))
 
 
+def is_told(pair, together, left_out, alone):
+    """Tell whether a pair answers a question of its own: of several recipes of a start, the chosen one does.
+
+    Args:
+        pair: row of pairs.tsv.
+        together: names of the arms that are told together.
+        left_out: of those that validation did not choose.
+        alone: the starts that are told by themselves, as `sections_recipes.alone` returns them.
+    """
+    two = {pair["arm_a"], pair["arm_b"]}
+    return any(two <= one["arms"] for one in alone) or not (two <= together or two & left_out)
+
+
 def with_recipes(study):
-    """Return what `sections_recipes.recipes` does, with the short answer on each start's own recipe; None: no grid."""
+    """Return what `sections_recipes.recipes` does, with the short answer on two starts' own recipes."""
     found = recipes(study)
     for one in found["pairs"] if found else ():
         own = one["own"]
@@ -284,38 +309,43 @@ def with_recipes(study):
 def answer(study):
     """What the study finds: in words, in one figure and in one table of pairs; never stronger than the files."""
     arms = arms_with_intervals(study).sort_values("mean", key=lambda column: -column.astype(float), kind="stable")
-    # Means that print alike are not told apart.
-    first = arms["mean"].map(percent) == percent(arms["mean"].iloc[0])
-    pairs = study.table("pairs").rows if study.has("pairs") else None
-    level = study.json("method")["level"] if study.has("method") else arms["level"].iloc[0]
-    runner_up = None
-    if pairs and first.sum() == 1 and len(arms) > 1:
-        named = set(arms["arm"].iloc[:2])
-        found = [pair for pair in pairs if {pair["arm_a"], pair["arm_b"]} == named]
-        runner_up = towards_the_better(found[0]) if found else None
-    told = [towards_the_better(pair) for pair in pairs or []]
     grids = with_recipes(study)
-    # Recipes are told together, not by pairs of their arms.
+    # Recipes of two starts are told together, not by pairs of their arms.
     told_together = grids["pairs"] if grids else []
     tried = {row["arm"] for one in told_together for row in one["arms"].rows}
     chosen = {row["arm"] for one in told_together for row in one["best"].values()}
+    alone = grids["alone"] if grids else []
+    # A test mean that was one of several to choose from leads nothing.
+    left_out = (tried - chosen).union(*(one["arms"] - {one["best"]["arm"]} for one in alone))
+    leading = arms.query("arm not in @left_out")
+    # Means that print alike are not told apart.
+    first = leading[leading["mean"].map(percent) == percent(leading["mean"].iloc[0])].sort_index()
+    pairs = study.table("pairs").rows if study.has("pairs") else None
+    level = study.json("method")["level"] if study.has("method") else arms["level"].iloc[0]
+    runner_up = None
+    if pairs and len(first) == 1 and len(leading) > 1:
+        named = set(leading["arm"].iloc[:2])
+        found = [pair for pair in pairs if {pair["arm_a"], pair["arm_b"]} == named]
+        runner_up = towards_the_better(found[0]) if found else None
+    told = [towards_the_better(pair) for pair in pairs or []]
     settings = (study.settings.get("finetuning") or {}).get("arms") or {}
     fewer = {name for name, arm in settings.items() if arm.get("n_train")}
     grown = learning_curves(study)
     asked = [
         pair
         for pair in pairs or []
-        if not {pair["arm_a"], pair["arm_b"]} <= tried and not (grown and on_a_curve(pair, settings))
+        if is_told(pair, tried, left_out, alone) and not (grown and on_a_curve(pair, settings))
     ]
     colours = (study.settings.get("report") or {}).get("colours")
     return {
         "arms": arms.to_dict("records"),
-        "first": arms[first].sort_index().to_dict("records"),
+        "first": first.to_dict("records"),
+        "n_leading": len(leading),
         "pairs": pairs,
         "pairs_href": study.href("pairs") if pairs else None,
         "runner_up": runner_up,
         "level": level,
-        "findings": findings(asked, settings),
+        "findings": findings(asked, settings, left_out),
         "undecided": [pair for pair in told if pair["claim"] in ("none", "one_seed")],
         "matrix": matrix(pairs) if pairs else None,
         "n_test": sorted(study.frame("runs")["n_test"].unique(), key=int),
@@ -323,7 +353,7 @@ def answer(study):
         "grown": grown,
         "missing": missing_runs(study),
         "disagreeing": disagreements(study),
-        "baseline": against_baseline(study, tried - chosen | fewer),
+        "baseline": against_baseline(study, left_out | fewer),
         "fewer": fewer,
         "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
         "in_short": in_short_facts(study),

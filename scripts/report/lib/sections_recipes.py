@@ -1,4 +1,4 @@
-"""The section on recipes: how pretrained less random depends on learning rate and epochs, and each start's own best."""
+"""The section on recipes: each start's own by validation, and how pretrained less random depends on the recipe."""
 
 from analysis.lib.looks import PALETTE
 from finetuning.lib.recipes import OWN, SAME
@@ -14,20 +14,50 @@ APART = 4
 
 
 def recipes(study):
-    """Whether the answer depends on the recipe: for each pair of starts every shared recipe and each own best."""
-    names = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
-    if not study.has(*names, "recipe_figure"):
+    """What validation chose of each start's recipes.
+
+    Returns:
+        dict: `alone`, the starts that are told by themselves; `pairs`, those of two starts that share recipes, with
+        whether their difference depends on the recipe; None: no start has several.
+    """
+    if not study.has("recipes", "recipe_runs"):
         return None
-    tables = {name: study.table(name) for name in names}
+    table, differing, pairs = study.table("recipes"), ("recipe_differences", "recipe_interactions"), {}
+    if study.has(*differing, "recipe_figure"):
+        tables = {name: study.table(name) for name in ("recipes", *differing, "recipe_runs")}
+        names = dict.fromkeys(row["pair"] for row in tables["recipe_differences"].rows)
+        pairs = {
+            "pairs": [one_pair(study, pair, tables) for pair in names],
+            "drawing": study.drawing(study.path("recipe_figure")),
+            "runs_href": tables["recipe_runs"].href,
+            "n_tests": study.count(study.path("recipe_differences")),
+        }
+    told = {one["pair"] for one in pairs.get("pairs", ())}
+    rest = [row for row in table.rows if row["pair"] not in told]
     return {
-        "pairs": [
-            one_pair(study, pair, tables) for pair in dict.fromkeys(row["pair"] for row in tables["recipes"].rows)
-        ],
-        "level": tables["recipe_differences"].rows[0]["level"],
-        "drawing": study.drawing(study.path("recipe_figure")),
-        "runs_href": tables["recipe_runs"].href,
-        "n_tests": study.count(study.path("recipe_differences")),
-    }
+        "pairs": [],
+        "alone": alone(study, rest),
+        "arms": Table(rest, table.href),
+        "n_valid": table.rows[0]["n_valid"],
+    } | pairs
+
+
+def alone(study, rows):
+    """Return each start's own recipe: the row that validation chose, and how many recipes there were.
+
+    Args:
+        study: the study's files.
+        rows: of recipes.tsv.
+    """
+    return [
+        {
+            "best": row,
+            "n_tried": study.count(study.path("recipes"), start=row["start"]),
+            "arms": {other["arm"] for other in rows if other["start"] == row["start"]},
+        }
+        for row in rows
+        if row["best"] == "true"
+    ]
 
 
 def one_pair(study, pair, tables):

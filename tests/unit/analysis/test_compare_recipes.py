@@ -1,10 +1,11 @@
-"""Each start's recipe is chosen on validation alone; differences, intervals and corrections by hand."""
+"""The differences of recipes: their intervals and corrections by hand, and what other test answers change."""
 
 import numpy as np
 import pytest
 
 from analysis import compare_recipes
-from analysis.compare_recipes import OPTIONS, choose, compare, differences
+from analysis.choose_recipes import choose
+from analysis.compare_recipes import OPTIONS, compare, differences
 from analysis.lib import inference
 from common.files import read_tsv
 from support.arms import arm
@@ -17,29 +18,6 @@ def recipes(**of):
         name: {"pair": "p", "start": f"p, {init}", "init": init, "lr": lr, "epochs": epochs}
         for name, (init, lr, epochs) in of.items()
     }
-
-
-def valid_only(*accuracies, n_valid=200):
-    """Runs of which nothing but validation is known: reading test would be a KeyError."""
-    return [{"valid_accuracy": accuracy, "n_valid": n_valid} for accuracy in accuracies]
-
-
-def test_the_highest_mean_validation_accuracy_is_chosen_without_test():
-    of = recipes(a=("random", 1e-5, 5), b=("random", 1e-4, 5), c=("pretrained", 1e-4, 5))
-    # Means 0.70, 0.71 (0.80 + 0.62 = 1.42), although a's seeds vary less.
-    arms = {"a": valid_only(0.7, 0.7), "b": valid_only(0.8, 0.62), "c": valid_only(0.5, 0.5)}
-    assert choose(arms, of) == {"p, random": "b", "p, pretrained": "c"}
-
-
-def test_of_equal_means_the_fewest_epochs_then_the_lowest_rate():
-    of = recipes(a=("random", 1e-5, 10), b=("random", 1e-3, 5), c=("random", 1e-4, 5))
-    # In floats 0.1 + 0.2 is more than 0.3 + 0; as counts of 10 reviews both are 3.
-    assert 0.1 + 0.2 > 0.3 + 0.0
-    arms = {name: valid_only(0.1, 0.2, n_valid=10) for name in "ab"}
-    arms["c"] = valid_only(0.3, 0.0, n_valid=10)
-    assert choose(arms, of) == {"p, random": "c"}
-    del of["c"]
-    assert choose(arms, of) == {"p, random": "b"}
 
 
 RECIPE_INPUTS = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
@@ -126,7 +104,7 @@ def test_holm_is_over_all_rows_of_the_table():
     )  # fmt: skip
     of |= {f"{name}2": facts | {"pair": "q", "start": f"q, {facts['init']}"} for name, facts in of.items()}
     arms = {name: arm([0.5 + 0.04 * k, 0.51 + 0.05 * k, 0.52 + 0.05 * k]) for k, name in enumerate(of)}
-    rows = differences(arms, of, OPTIONS)
+    rows = differences(arms, of, choose(arms, of), OPTIONS)
     assert len(rows) == 6
     assert [row["welch_p_holm"] for row in rows] == inference.holm([row["welch_p"] for row in rows])
     assert min(row["welch_p_holm"] for row in rows) == pytest.approx(6 * min(row["welch_p"] for row in rows))
@@ -142,7 +120,7 @@ def test_the_own_best_compares_the_arms_that_validation_chose():
         "c": arm([0.70, 0.71, 0.72], valid=[0.8, 0.8, 0.8]),
         "d": arm([0.50, 0.51, 0.52], valid=[0.6, 0.6, 0.6]),
     }
-    row = differences(arms, of, OPTIONS)[-1]
+    row = differences(arms, of, choose(arms, of), OPTIONS)[-1]
     assert (row["arm_a"], row["arm_b"], row["peak_lr"]) == ("a", "d", None)
     assert row["difference"] == pytest.approx(0.10)  # 0.61 - 0.51
 

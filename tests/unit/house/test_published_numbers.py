@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from analysis import compare_recipes
+from analysis import choose_recipes, compare_recipes
 from common.files import read_tsv
-from finetuning.lib.recipes import compared_recipes
+from finetuning.lib.recipes import compared_recipes, tried_recipes
 from study.configuration import load_study
 from support.studies import ROOT
 
@@ -39,12 +39,15 @@ def test_the_tables_of_recipes_are_made_anew_from_the_predictions(tmp_path):
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
     names = ("recipes.tsv", "recipes/differences.tsv", "recipes/interactions.tsv", "recipes/runs.tsv")
     (tmp_path / "recipes").mkdir()
+    made, recipes = [str(tmp_path / name) for name in names], tried_recipes(config["finetuning"])
+    choose_recipes.main(os.path.join(folder, "runs.tsv"), recipes, made[0], made[3])
     compare_recipes.main(
         os.path.join(folder, "runs.tsv"),
         [predictions_of(folder, run) for run in runs],
+        made[0],
         [(run["arm"], run["seed"]) for run in runs],
-        compared_recipes(config["finetuning"]),
-        *(str(tmp_path / name) for name in names),
+        compared_recipes(recipes),
+        *made[1:3],
     )
     for name in names:
         with open(os.path.join(folder, name), "rb") as published:

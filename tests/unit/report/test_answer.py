@@ -20,10 +20,10 @@ def pairs_of(arms, claim="none"):
     return rows
 
 
-def asked(arms):
-    return {
-        name: [(p["arm_a"], p["arm_b"]) for p in those] for name, those in pairs_asked(pairs_of(arms), arms).items()
-    }
+def asked(arms, left_out=()):
+    pairs = [pair for pair in pairs_of(arms) if not {pair["arm_a"], pair["arm_b"]} & set(left_out)]
+    found = pairs_asked(pairs, arms, left_out)
+    return {name: [(p["arm_a"], p["arm_b"]) for p in those] for name, those in found.items()}
 
 
 def test_an_arm_that_must_match_another_is_compared_with_it():
@@ -37,19 +37,26 @@ def test_an_arm_that_must_match_another_is_compared_with_it():
 
 def test_arms_that_differ_in_their_settings_or_in_the_model_alone_are_asked_about():
     arms = {"plain": PLAIN, "fast": PLAIN | {"training": {"lr": 1e-3}}, "other": PLAIN | {"model": "mine"}}
-    assert asked(arms) == {"settings": [("plain", "fast")], "models": [("plain", "other")]}
+    assert asked(arms) == {"recipes": [("plain", "fast")], "models": [("plain", "other")]}
+    assert asked({"plain": PLAIN, "steady": PLAIN | {"training": {"dropout": 0}}}) == {
+        "settings": [("plain", "steady")]
+    }
 
 
 def test_two_starts_with_a_recipe_each_are_asked_about():
     """As where validation chose another learning rate for each start."""
     fast = {"lr": 1e-4, "epochs": 10}
     arms = {"pretrained": PLAIN | {"training": {"lr": 3e-5}}, "random": PLAIN | {"init": "random", "training": fast}}
-    assert asked(arms) == {"own_recipes": [("pretrained", "random")]}
-    assert short("own_recipes", ("difference", "random")) == ("No, it harms", "against")
+    assert asked(arms) == {"own_pretraining": [("pretrained", "random")]}
+    assert short("own_pretraining", ("difference", "random")) == ("No, it harms", "against")
     (finding,) = findings(pairs_of(arms), arms)
-    assert finding["name"] == "own_recipes"
-    # Not where a start has several recipes, nor where something else differs.
-    assert "own_recipes" not in asked(arms | {"slow": PLAIN | {"training": {"lr": 1e-6}}})
+    assert finding["name"] == "own_pretraining"
+    # Not where a start has several recipes, but of those the one that validation chose.
+    slow = arms | {"slow": PLAIN | {"training": {"lr": 1e-6}}}
+    assert asked(slow) == {"recipes": [("pretrained", "slow")]}
+    assert asked(slow, {"slow"})["own_pretraining"] == [("pretrained", "random")]
+    assert asked(slow, {"pretrained"})["own_pretraining"] == [("random", "slow")]
+    # Nor where something else differs.
     for other in (
         {"training": fast | {"weight_decay": 0.1}},
         {"freeze": "encoder"},
@@ -59,10 +66,23 @@ def test_two_starts_with_a_recipe_each_are_asked_about():
         assert not asked({"pretrained": arms["pretrained"], "random": arms["random"] | other})
 
 
+def test_models_and_frameworks_with_a_recipe_each_are_asked_about():
+    fast = {"training": {"lr": 1e-4}}
+    arms = {
+        "plain": PLAIN,
+        "other": PLAIN | {"model": "mine"} | fast,
+        "fairseq": PLAIN | {"framework": "fairseq"} | fast,
+    }
+    assert asked(arms) == {"own_models": [("plain", "other")], "own_frameworks": [("plain", "fairseq")]}
+    for name, key in (("own_models", "model"), ("own_frameworks", "framework")):
+        ways = ("difference", "a"), ("difference", "b")
+        assert short(name, *ways, key=key, first="a", second="b") == ("It depends", "partly")
+
+
 def test_of_many_pairs_the_widest_gaps_are_told():
     arms = {f"lr{n}": PLAIN | {"training": {"lr": n}} for n in range(4)}
     (finding,) = findings(pairs_of(arms), arms)
-    assert finding["name"] == "settings" and finding["more"] and len(finding["pairs"]) == TOLD
+    assert finding["name"] == "recipes" and finding["more"] and len(finding["pairs"]) == TOLD
     assert [pair["gap"] for pair in finding["pairs"]] == ["0.03", "0.04", "0.05", "0.06"]
 
 

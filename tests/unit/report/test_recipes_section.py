@@ -10,7 +10,7 @@ from common.arms import percent
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
 from report.lib.sections_recipes import judge
-from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study
+from support.recipe_study import CHANCES, RATES, finetuning, make_recipes, make_whole_study
 from support.result_sets import check_page, make_page, make_rest
 from support.settings import defaults
 
@@ -21,10 +21,11 @@ def page_of(folder, section, make=None, **options):
     else:
         files = make_recipes(folder, section, n_test=200, **options)
         settings = defaults() | {"study": "simulated", "finetuning": section}
-    figure = [str(folder / "figures" / f"recipes.{ending}") for ending in ("svg", "png")]
-    tables = [files[name] for name in ("recipes", "recipe_differences", "recipe_runs")]
-    plot_recipes.main(*tables, files["manifest"], *figure)
-    files["recipe_figure"] = figure[0]
+    if "recipe_differences" in files:
+        figure = [str(folder / "figures" / f"recipes.{ending}") for ending in ("svg", "png")]
+        tables = [files[name] for name in ("recipes", "recipe_differences", "recipe_runs")]
+        plot_recipes.main(*tables, files["manifest"], *figure)
+        files["recipe_figure"] = figure[0]
     return files, settings, make_page(folder, files, settings)
 
 
@@ -70,7 +71,7 @@ def test_it_answers_with_the_two_recipes_that_differ(made):
     text = words_of(made[3])
     assert "Does the answer depend on the recipe? Yes With learning rate 1e-5 and" in text
     assert "with learning rate 3e-4 and" in text and "points apart (joint 95 % interval" in text
-    assert "it leaves out that other seeds might have chosen others" in words_of(made[3], "recipes")
+    assert "they leave out that other seeds might have chosen others" in words_of(made[3], "recipes")
 
 
 def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of_the_grid(made):
@@ -134,14 +135,68 @@ def test_two_starts_with_a_recipe_each_name_the_seeds_that_would_settle_their_di
         name: section["arms"][name] for name in ("pretrained-lr1e-05-epochs5", "random-lr0.0003-epochs5")
     }
     files = make_recipes(tmp_path, section, n_test=200) | make_rest(tmp_path, random.Random(1))
-    for name in ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs"):
-        del files[name]
+    assert "recipes" not in files
     settings = defaults() | {"study": "simulated", "finetuning": section}
     text = words_of(make_page(tmp_path, files, settings))
     (pair,) = read_tsv(files["pairs"])
     many, left = pair["margin_seeds"], percent(pair["items_margin"])
     assert (f"± 1.5 points would take about {many} seeds per" if many else "No number of seeds makes it ± 1.5") in text
     assert (f"these {pair['n_test']} reviews would still leave ± {left} open" in text) == (left != "0.00")
+    check_page(tmp_path, files, settings)
+
+
+def grid_of_parts(rates=RATES):
+    """Two starts that share no pair, as studies/parts.yaml has them, and one that has one recipe."""
+    section, whole = finetuning(), {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+    section["arms"] = {"all": whole | {"training": {"lr": RATES[0]}}}
+    for name, own in (("frozen", {"freeze": "encoder"}), ("low-rank", {"lora": {"r": 8, "lora_alpha": 16}})):
+        section["arms"] |= {f"{name}-lr{rate:g}": whole | own | {"training": {"lr": rate}} for rate in rates}
+    return section
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    return folder, *page_of(folder, grid_of_parts(), make_whole_study)
+
+
+def test_starts_that_share_no_recipe_have_one_each_by_validation(parts):
+    """The choice leads the page; no arm that validation left out is told ahead of another start's."""
+    folder, files, settings, html = parts
+    check_page(folder, files, settings)
+    rows, text = read_tsv(files["recipes"]), words_of(html)
+    best = {row["start"]: row for row in rows if row["best"] == "true"}
+    assert len(rows) == 4 and len(best) == 2 and "recipe_differences" not in files
+    kept = {"all", *(row["arm"] for row in best.values())}
+    means = {row["arm"]: float(row["mean"]) for row in read_tsv(files["test_accuracy"])}
+    highest = max(kept, key=means.get)
+    lead = f"Each start with the recipe that validation chose: {highest} has the highest mean test accuracy"
+    assert text.startswith(f"The answer {lead}")
+    for start, row in best.items():
+        told = f"of 2 recipes ({percent(row['valid_mean'])} % on validation, {percent(row['mean'])} % on test)."
+        assert re.search(f"{re.escape(start)}: learning rate [^ ]+ and [0-9]+ epochs, {re.escape(told)}", text)
+    arm = "(all|frozen-lr[^ ]+|low-rank-lr[^ ]+)"
+    (own,) = re.findall(r"own settings matter\?.*?Do learning rate", text)
+    assert set(re.findall(f"\\b{arm}", own)) == kept
+    (simple,) = re.findall("Do the arms beat a simple model.*?own recipe is compared", text)
+    assert set(re.findall(arm, simple)) == kept
+    assert "first screen draws them all" not in words_of(html, "recipes")
+
+
+def test_the_best_on_test_leads_only_where_validation_chose_it(parts):
+    """In this draw an arm that was not chosen is above its start's choice on test."""
+    rows = read_tsv(parts[1]["recipes"])
+    chosen = {row["start"]: float(row["mean"]) for row in rows if row["best"] == "true"}
+    assert any(float(row["mean"]) > chosen[row["start"]] for row in rows)
+
+
+def test_one_start_of_several_recipes_has_no_rival(tmp_path):
+    section = grid_of_parts()
+    section["arms"] = {name: arm for name, arm in section["arms"].items() if name.startswith("frozen")}
+    files, settings, html = page_of(tmp_path, section, make_whole_study)
+    assert "The study has one start. With the recipe that validation chose, mean test accuracy of frozen" in words_of(
+        html
+    )
     check_page(tmp_path, files, settings)
 
 

@@ -1,5 +1,7 @@
 """What is published: no words of others' reviews, and in the pages no more than the tables say."""
 
+from itertools import combinations
+
 import pytest
 
 from common.errors import StudyError
@@ -172,6 +174,30 @@ def test_the_seeds_that_would_settle_how_much_a_start_is_worth_are_named(tmp_pat
     write_tsv(tmp_path / "statistics" / "pairs.tsv", [pair], tuple(pair))
     told = " The 2000 test texts alone leave ± 1.20 points open; ± 1.5 would take about 9 seeds a side."
     assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead." + (told if inits[1] == "random" else ""))
+
+
+def test_of_several_recipes_the_chosen_ones_are_told(tmp_path):
+    """Two starts that share no recipe; the pairs of an arm that validation did not choose are left to the report."""
+    write_recipes(tmp_path, {"difference": 0.04, "low": 0.025, "high": 0.055, "claim": "none"})
+    (tmp_path / "recipes" / "differences.tsv").unlink()
+    rows = [row | {"start": f"one {row['init']}"} for row in read_tsv(tmp_path / "recipes.tsv")]
+    write_tsv(tmp_path / "recipes.tsv", rows, tuple(rows[0]))
+    (tmp_path / "statistics").mkdir()
+    (tmp_path / "test_accuracy.md").write_text("the table\n")
+    same = {f"{key}_{x}": value for key, value in (("framework", "huggingface"), ("init", "pretrained")) for x in "ab"}
+    pairs = [
+        {"arm_a": a, "arm_b": b, "verdict": f"{a} and {b}."} | same
+        for a, b in combinations(["whole", *(row["arm"] for row in rows)], 2)
+    ]
+    write_tsv(tmp_path / "statistics" / "pairs.tsv", pairs, tuple(pairs[0]))
+    lines = publish.by_arm(str(tmp_path), "x").splitlines()
+    assert lines[2:] == [
+        "- one pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test).",
+        "- one random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test).",
+        "- whole and pretrained-3e-05.",
+        "- whole and random-0.0003.",
+        "- pretrained-3e-05 and random-0.0003.",
+    ]
 
 
 def test_a_studys_rates_are_told_by_start_where_they_differ(tmp_path):

@@ -1,0 +1,108 @@
+"""Choose the recipe of each start that has several, on validation alone."""
+
+from fractions import Fraction
+
+from analysis.lib.intervals import t_interval
+from common.arms import summarise
+from common.entry import run
+from common.frames import read_frame
+from study.tables import write_table
+
+# Of the t-interval of a mean over seeds.
+LEVEL = 0.95
+
+
+def valid_mean(runs):
+    """Return the exact mean over seeds of validation accuracy at each run's chosen epoch."""
+    return sum(Fraction(round(one["valid_accuracy"] * one["n_valid"]), one["n_valid"]) for one in runs) / len(runs)
+
+
+def choose(arms, recipes):
+    """Return {start: name of its best arm}. Nothing of test is read.
+
+    The best has the highest mean validation accuracy; of equals the fewest epochs, then the lowest rate.
+
+    Args:
+        arms: {name: its runs, with valid_accuracy and n_valid}.
+        recipes: {name: start, lr, epochs}.
+    """
+    best = {}
+    for name, facts in recipes.items():
+        rank = (-valid_mean(arms[name]), facts["epochs"], facts["lr"])
+        if facts["start"] not in best or rank < best[facts["start"]][0]:
+            best[facts["start"]] = rank, name
+    return {start: name for start, (_, name) in best.items()}
+
+
+def identity(name, facts):
+    """Return the columns that say which arm a row is of."""
+    return {
+        "pair": facts["pair"],
+        "start": facts["start"],
+        "arm": name,
+        "init": facts["init"],
+        "peak_lr": facts["lr"],
+        "epochs": facts["epochs"],
+    }
+
+
+def describe(arms, recipes):
+    """Return the rows of recipes.tsv.
+
+    Args:
+        arms, recipes: as in `choose`; the runs with test_accuracy, too.
+    """
+    best, rows = choose(arms, recipes), []
+    means = {name: valid_mean(arms[name]) for name in recipes}
+    for name, facts in recipes.items():
+        runs = arms[name]
+        tested, valid = ([one[key] for one in runs] for key in ("test_accuracy", "valid_accuracy"))
+        low, high = t_interval(tested, LEVEL) or (None, None)
+        tied = [other for other in recipes if recipes[other]["start"] == facts["start"] and means[other] == means[name]]
+        facts_of = summarise(tested)
+        rows.append(
+            {
+                **identity(name, facts),
+                "n_seeds": len(runs),
+                "n_valid": runs[0]["n_valid"],
+                "valid_mean": float(means[name]),
+                "valid_sd_ddof1": summarise(valid)["sd_ddof1"],
+                "best": best[facts["start"]] == name,
+                "n_tied": len(tied),
+                **{key: facts_of[key] for key in ("mean", "sd_ddof1", "min", "max")},
+                "level": LEVEL,
+                "t_low": low,
+                "t_high": high,
+            }
+        )
+    return rows
+
+
+def by_run(arms, recipes):
+    """Return the rows of recipes/runs.tsv: every seed of every recipe."""
+    return [
+        identity(name, facts)
+        | {"seed": one["seed"], "valid_accuracy": one["valid_accuracy"], "test_accuracy": one["test_accuracy"]}
+        for name, facts in recipes.items()
+        for one in arms[name]
+    ]
+
+
+def main(runs, recipes, table, seeds):
+    """Write the tables.
+
+    Args:
+        runs: runs.tsv.
+        recipes: what `finetuning.lib.recipes.tried_recipes` returns.
+        table, seeds: TSV files to write: recipes.tsv and recipes/runs.tsv.
+    """
+    arms = {}
+    for row in read_frame(runs).to_dict("records"):
+        numbers = {key: float(row[key]) for key in ("valid_accuracy", "test_accuracy")}
+        arms.setdefault(row["arm"], []).append({"seed": row["seed"], "n_valid": int(row["n_valid"]), **numbers})
+    write_table(table, "recipes.tsv", describe(arms, recipes))
+    write_table(seeds, "recipes/runs.tsv", by_run(arms, recipes))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
