@@ -123,7 +123,7 @@ study-file:
 # What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
 # checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
 PAGE_RULES := aggregate_runs count_errors measure_errors measure_classes tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
-	plot_arms_by_epoch plot_train_and_valid measure_overfitting choose_recipes compare_recipes plot_recipes tabulate_learning_curves plot_learning_curves train_subset_baselines \
+	plot_arms_by_epoch plot_train_and_valid measure_overfitting choose_recipes compare_recipes compare_starts plot_recipes tabulate_learning_curves plot_learning_curves train_subset_baselines \
 	derive_parameters plot_parameters \
 	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss tabulate_rank_sweep \
 	plot_rank_sweep build_lora_ledger plot_lora_schematic record_provenance build_report check_report

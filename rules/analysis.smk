@@ -95,12 +95,15 @@ CLASS_TABLES = {
 }
 # All arms over training: as measured, and the highest so far.
 MEASURES = ("accuracy", "highest_so_far")
-# Asked for where a start has several recipes; the rest where pretrained and random arms share several.
+# Asked for where a start has several recipes; differences and interactions where pretrained and random arms share
+# several, the pairs of starts where others have a choice, too.
 RECIPES = tried_recipes(config["finetuning"])
 COMPARED_RECIPES = compared_recipes(RECIPES)
 RECIPE_TABLES = {}
 if RECIPES:
     RECIPE_TABLES |= {"recipes": "<results>/recipes.tsv", "recipe_runs": "<results>/recipes/runs.tsv"}
+if len(RECIPES) > len(COMPARED_RECIPES):
+    RECIPE_TABLES["recipe_starts"] = "<results>/recipes/starts.tsv"
 if COMPARED_RECIPES:
     RECIPE_TABLES |= {
         "recipe_differences": "<results>/recipes/differences.tsv",
@@ -454,6 +457,26 @@ if RECIPES:
             recipes=RECIPES,
         script:
             "../scripts/analysis/choose_recipes.py"
+
+
+if "recipe_starts" in RECIPE_TABLES:
+
+    rule compare_starts:
+        input:
+            runs="<results>/runs.tsv",
+            predictions=runs("<results>/predictions/{arm}/seed{seed}.tsv"),
+            table=RECIPE_TABLES["recipes"],
+            learned="<results>/learned.tsv",
+            manifest="<results>/data/manifest.json",
+        output:
+            pairs=shown(RECIPE_TABLES["recipe_starts"], "recipes", "Sentiment", table="starts, each with its own recipe"),
+        localrule: True
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm in ARMS for seed in SEEDS],
+        script:
+            "../scripts/analysis/compare_starts.py"
 
 
 if COMPARED_RECIPES:

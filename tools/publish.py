@@ -41,6 +41,8 @@ RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weight
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
+# Pairs of starts, each with its own recipe.
+STARTS = "recipes/starts.tsv"
 # More pairs are left to the report.
 MOST_PAIRS = 6
 # Around the table of the reports' conclusions.
@@ -167,18 +169,13 @@ def recipes_of(folder):
 
 
 def telling_pairs(folder):
-    """Return the rows of pairs.tsv whose arms differ in framework or initialisation at most in one; the report has all.
+    """Return the pairs of arms that differ in one thing, framework or initialisation; the report has all.
 
-    Arms that validation did not choose are left out.
+    Where starts have several recipes, these are the pairs of starts by their own.
     """
-    rows = read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
-    left_out = {row["arm"] for row in recipes_of(folder) if row["best"] != "true"}
-    return [
-        row
-        for row in rows
-        if (row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"])
-        and not left_out & set(arms_of_pair(row))
-    ]
+    starts, pairs = (os.path.join(folder, name) for name in (STARTS, "statistics/pairs.tsv"))
+    rows = read_tsv(starts if os.path.exists(starts) else pairs)
+    return [row for row in rows if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]]
 
 
 def said(row):
@@ -238,7 +235,8 @@ def by_arm(folder, link):
         table = handle.read().strip()
     pairs = telling_pairs(folder)
     if len(pairs) > MOST_PAIRS:
-        verdicts = [f"What can be said of each of {len(pairs)} pairs: [pairs.tsv]({link}/statistics/pairs.tsv)."]
+        file = STARTS if os.path.exists(os.path.join(folder, STARTS)) else "statistics/pairs.tsv"
+        verdicts = [f"What can be said of each of {len(pairs)} pairs: [{os.path.basename(file)}]({link}/{file})."]
     else:
         # How large the difference between the two starts is, is what studies are published for.
         verdicts = [f"- {row['verdict']}" + (narrowing(row) if row["init_a"] != row["init_b"] else "") for row in pairs]

@@ -333,6 +333,11 @@ BEFORE_AFTER = " ".join(
     f"{name}_{when}{'?' if name in LATER else ''}" for name in QA_MEASURES for when in ("before", "after")
 )
 # Path below results/<study>: columns in order. A `?` marks columns that only some studies have.
+PAIRS = (
+    f"{PAIR} n_seeds_a n_seeds_b n_test difference low high bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p "
+    "seeds_p_holm seeds_p_floor items_p items_p_holm minimum_detectable seeds_needed? items_margin? margin? "
+    "margin_seeds? probability_better_seeds probability_better_bootstrap claim verdict"
+)
 TABLES = {
     "runs.tsv": f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy n_correct_test n_train "
     "n_valid n_test total_updates warmup_updates train_seconds precision threads",
@@ -343,13 +348,11 @@ TABLES = {
     "test_accuracy.tsv": f"{ARM} n_seeds mean sd_ddof1 sd_ddof0 min max",
     "statistics/arms.tsv": f"{ARM} n_seeds n_test mean sd_ddof1 sd_ddof0 min max low high t_low t_high "
     "bootstrap_low bootstrap_high sampling_margin best_of_k n_learned note",
-    "statistics/pairs.tsv": f"{PAIR} n_seeds_a n_seeds_b n_test difference low high "
-    "bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor items_p items_p_holm "
-    "minimum_detectable seeds_needed? items_margin? margin? margin_seeds? probability_better_seeds "
-    "probability_better_bootstrap claim verdict",
+    "statistics/pairs.tsv": PAIRS,
     "statistics/mcnemar.tsv": f"{PAIR} seed only_a only_b p_value p_value_holm",
     "recipes.tsv": "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean "
     "sd_ddof1 min max level t_low t_high",
+    "recipes/starts.tsv": PAIRS,
     "recipes/differences.tsv": "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level "
     "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed "
     "items_margin margin margin_seeds claim",

@@ -2,9 +2,9 @@
 
 import random
 
-from analysis import choose_recipes, compare_recipes
+from analysis import choose_recipes, compare_recipes, compare_starts
 from finetuning.lib.recipes import compared_recipes, tried_recipes
-from support.result_sets import make_errors, make_rest, simulated, write_tables
+from support.result_sets import OPTIONS, make_errors, make_rest, simulated, write_tables
 from support.settings import defaults
 
 RATES, EPOCHS, SEEDS = (1.0e-5, 3.0e-4), (5, 10), (1, 2, 3)
@@ -26,6 +26,15 @@ def finetuning(rates=RATES, epochs=EPOCHS, framework="huggingface"):
         for rate in rates
         for n in epochs
     }
+    return section
+
+
+def parts(rates=RATES):
+    """Return such a section: two starts that share no pair, as in studies/parts.yaml, and one that has one recipe."""
+    section, whole = finetuning(), {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+    section["arms"] = {"all": whole | {"training": {"lr": RATES[0]}}}
+    for name, own in (("frozen", {"freeze": "encoder"}), ("low-rank", {"lora": {"r": 8, "lora_alpha": 16}})):
+        section["arms"] |= {f"{name}-lr{rate:g}": whole | own | {"training": {"lr": rate}} for rate in rates}
     return section
 
 
@@ -65,6 +74,10 @@ def compare(folder, files, section):
     made = {"recipes": str(folder / "recipes.tsv"), "recipe_runs": str(folder / "recipes/runs.tsv")}
     choose_recipes.main(files["runs"], recipes, made["recipes"], made["recipe_runs"])
     compared = compared_recipes(recipes)
+    if len(recipes) > len(compared):
+        made["recipe_starts"] = str(folder / "recipes/starts.tsv")
+        given = [(files | made)[name] for name in ("runs", "predictions", "recipes", "learned", "manifest")]
+        compare_starts.main(*given, keys, made["recipe_starts"], OPTIONS)
     if compared:
         differing = [str(folder / "recipes" / f"{name}.tsv") for name in ("differences", "interactions")]
         compare_recipes.main(files["runs"], files["predictions"], made["recipes"], keys, compared, *differing)

@@ -1,6 +1,6 @@
 """The first screen: one finding for each question that the study asks, the arms with every seed, the pairs."""
 
-from common.arms import ARM, percent
+from common.arms import ARM, arms_of_pair, percent
 from finetuning.lib.recipes import RECIPE
 from report.lib.arms import anchor_of, coloured
 from report.lib.formats import run_name
@@ -282,19 +282,6 @@ def on_a_curve(pair, settings):
     return any(a.get(key) != b.get(key) for key in ("n_train", "at_update"))
 
 
-def is_told(pair, together, left_out, alone):
-    """Tell whether a pair answers a question of its own: of several recipes of a start, the chosen one does.
-
-    Args:
-        pair: row of pairs.tsv.
-        together: names of the arms that are told together.
-        left_out: of those that validation did not choose.
-        alone: the starts that are told by themselves, as `sections_recipes.alone` returns them.
-    """
-    two = {pair["arm_a"], pair["arm_b"]}
-    return any(two <= one["arms"] for one in alone) or not (two <= together or two & left_out)
-
-
 def with_recipes(study):
     """Return what `sections_recipes.recipes` does, with the short answer on two starts' own recipes."""
     found = recipes(study)
@@ -321,21 +308,21 @@ def answer(study):
     # Means that print alike are not told apart.
     first = leading[leading["mean"].map(percent) == percent(leading["mean"].iloc[0])].sort_index()
     pairs = study.table("pairs").rows if study.has("pairs") else None
+    # Starts by their own recipes: tests are corrected for these pairs alone, however many recipes were tried.
+    across = grids["starts"].rows if grids and grids["starts"] else pairs or []
     level = study.json("method")["level"] if study.has("method") else arms["level"].iloc[0]
     runner_up = None
     if pairs and len(first) == 1 and len(leading) > 1:
         named = set(leading["arm"].iloc[:2])
-        found = [pair for pair in pairs if {pair["arm_a"], pair["arm_b"]} == named]
+        found = [pair for pair in across if set(arms_of_pair(pair)) == named]
         runner_up = towards_the_better(found[0]) if found else None
     told = [towards_the_better(pair) for pair in pairs or []]
     settings = (study.settings.get("finetuning") or {}).get("arms") or {}
     fewer = {name for name, arm in settings.items() if arm.get("n_train")}
     grown = learning_curves(study)
-    asked = [
-        pair
-        for pair in pairs or []
-        if is_told(pair, tried, left_out, alone) and not (grown and on_a_curve(pair, settings))
-    ]
+    own = [pair for pair in across if not (set(arms_of_pair(pair)) <= tried or set(arms_of_pair(pair)) & left_out)]
+    within = [pair for pair in pairs or [] if any(set(arms_of_pair(pair)) <= one["arms"] for one in alone)]
+    asked = [pair for pair in own + within if not (grown and on_a_curve(pair, settings))]
     colours = (study.settings.get("report") or {}).get("colours")
     return {
         "arms": arms.to_dict("records"),

@@ -17,8 +17,9 @@ def recipes(study):
     """What validation chose of each start's recipes.
 
     Returns:
-        dict: `alone`, the starts that are told by themselves; `pairs`, those of two starts that share recipes, with
-        whether their difference depends on the recipe; None: no start has several.
+        dict: `alone`, the starts that are told by themselves; `starts`, every two starts by their own recipes, where
+        there are such; `pairs`, two starts that share recipes, with whether their difference depends on the recipe.
+        None: no start has several.
     """
     if not study.has("recipes", "recipe_runs"):
         return None
@@ -32,6 +33,9 @@ def recipes(study):
             "runs_href": tables["recipe_runs"].href,
             "n_tests": study.count(study.path("recipe_differences")),
         }
+    starts = {}
+    if study.has("recipe_starts"):
+        starts = {"starts": study.table("recipe_starts"), "n_starts": study.count(study.path("recipe_starts"))}
     told = {one["pair"] for one in pairs.get("pairs", ())}
     rest = [row for row in table.rows if row["pair"] not in told]
     return {
@@ -39,7 +43,10 @@ def recipes(study):
         "alone": alone(study, rest),
         "arms": Table(rest, table.href),
         "n_valid": table.rows[0]["n_valid"],
-    } | pairs
+        "starts": None,
+        **starts,
+        **pairs,
+    }
 
 
 def alone(study, rows):

@@ -283,6 +283,7 @@ def test_what_a_published_study_says_of_itself_holds(study):
     files |= {
         "recipe_differences.tsv": "recipes/differences.tsv",
         "recipe_interactions.tsv": "recipes/interactions.tsv",
+        "recipe_starts.tsv": "recipes/starts.tsv",
         "learning_curve_means.tsv": "learning_curves/means.tsv",
     }
     paths = {name: os.path.join(docs(study), file) for name, file in files.items()}

@@ -10,7 +10,7 @@ from common.arms import percent
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
 from report.lib.sections_recipes import judge
-from support.recipe_study import CHANCES, RATES, finetuning, make_recipes, make_whole_study
+from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study, parts
 from support.result_sets import check_page, make_page, make_rest
 from support.settings import defaults
 
@@ -145,24 +145,15 @@ def test_two_starts_with_a_recipe_each_name_the_seeds_that_would_settle_their_di
     check_page(tmp_path, files, settings)
 
 
-def grid_of_parts(rates=RATES):
-    """Two starts that share no pair, as studies/parts.yaml has them, and one that has one recipe."""
-    section, whole = finetuning(), {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
-    section["arms"] = {"all": whole | {"training": {"lr": RATES[0]}}}
-    for name, own in (("frozen", {"freeze": "encoder"}), ("low-rank", {"lora": {"r": 8, "lora_alpha": 16}})):
-        section["arms"] |= {f"{name}-lr{rate:g}": whole | own | {"training": {"lr": rate}} for rate in rates}
-    return section
-
-
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parts")
-    return folder, *page_of(folder, grid_of_parts(), make_whole_study)
+def several(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("several")
+    return folder, *page_of(folder, parts(), make_whole_study)
 
 
-def test_starts_that_share_no_recipe_have_one_each_by_validation(parts):
+def test_starts_that_share_no_recipe_have_one_each_by_validation(several):
     """The choice leads the page; no arm that validation left out is told ahead of another start's."""
-    folder, files, settings, html = parts
+    folder, files, settings, html = several
     check_page(folder, files, settings)
     rows, text = read_tsv(files["recipes"]), words_of(html)
     best = {row["start"]: row for row in rows if row["best"] == "true"}
@@ -178,22 +169,27 @@ def test_starts_that_share_no_recipe_have_one_each_by_validation(parts):
     arm = "(all|frozen-lr[^ ]+|low-rank-lr[^ ]+)"
     (own,) = re.findall(r"own settings matter\?.*?Do learning rate", text)
     assert set(re.findall(f"\\b{arm}", own)) == kept
+    # What is told of two starts is of the table that is corrected for them alone.
+    starts = read_tsv(files["recipe_starts"])
+    assert len(starts) == 3 and all(f"{percent(abs(float(row['difference'])))}" in own for row in starts)
+    assert "correction is over the pairs of this file (3)" in words_of(html, "recipes")
     (simple,) = re.findall("Do the arms beat a simple model.*?own recipe is compared", text)
     assert set(re.findall(arm, simple)) == kept
     assert "first screen draws them all" not in words_of(html, "recipes")
 
 
-def test_the_best_on_test_leads_only_where_validation_chose_it(parts):
+def test_the_best_on_test_leads_only_where_validation_chose_it(several):
     """In this draw an arm that was not chosen is above its start's choice on test."""
-    rows = read_tsv(parts[1]["recipes"])
+    rows = read_tsv(several[1]["recipes"])
     chosen = {row["start"]: float(row["mean"]) for row in rows if row["best"] == "true"}
     assert any(float(row["mean"]) > chosen[row["start"]] for row in rows)
 
 
 def test_one_start_of_several_recipes_has_no_rival(tmp_path):
-    section = grid_of_parts()
+    section = parts()
     section["arms"] = {name: arm for name, arm in section["arms"].items() if name.startswith("frozen")}
     files, settings, html = page_of(tmp_path, section, make_whole_study)
+    assert read_tsv(files["recipe_starts"]) == []
     assert "The study has one start. With the recipe that validation chose, mean test accuracy of frozen" in words_of(
         html
     )

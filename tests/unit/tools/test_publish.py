@@ -177,7 +177,7 @@ def test_the_seeds_that_would_settle_how_much_a_start_is_worth_are_named(tmp_pat
 
 
 def test_of_several_recipes_the_chosen_ones_are_told(tmp_path):
-    """Two starts that share no recipe; the pairs of an arm that validation did not choose are left to the report."""
+    """Two starts that share no recipe; the pairs of all arms are left to the report."""
     write_recipes(tmp_path, {"difference": 0.04, "low": 0.025, "high": 0.055, "claim": "none"})
     (tmp_path / "recipes" / "differences.tsv").unlink()
     rows = [row | {"start": f"one {row['init']}"} for row in read_tsv(tmp_path / "recipes.tsv")]
@@ -185,11 +185,12 @@ def test_of_several_recipes_the_chosen_ones_are_told(tmp_path):
     (tmp_path / "statistics").mkdir()
     (tmp_path / "test_accuracy.md").write_text("the table\n")
     same = {f"{key}_{x}": value for key, value in (("framework", "huggingface"), ("init", "pretrained")) for x in "ab"}
-    pairs = [
-        {"arm_a": a, "arm_b": b, "verdict": f"{a} and {b}."} | same
-        for a, b in combinations(["whole", *(row["arm"] for row in rows)], 2)
-    ]
-    write_tsv(tmp_path / "statistics" / "pairs.tsv", pairs, tuple(pairs[0]))
+    for file, arms in (
+        ("statistics/pairs.tsv", ["whole", *(row["arm"] for row in rows)]),
+        ("recipes/starts.tsv", ["whole", "pretrained-3e-05", "random-0.0003"]),
+    ):
+        pairs = [{"arm_a": a, "arm_b": b, "verdict": f"{a} and {b}."} | same for a, b in combinations(arms, 2)]
+        write_tsv(tmp_path / file, pairs, tuple(pairs[0]))
     lines = publish.by_arm(str(tmp_path), "x").splitlines()
     assert lines[2:] == [
         "- one pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test).",
