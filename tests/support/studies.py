@@ -84,6 +84,18 @@ PRETRAINING = {
 }
 
 
+def every_table():
+    """Return changes of `TINY` that ask for every table of recipes and of learning curves: arms beside its own."""
+    with open(os.path.join(ROOT, "config.yaml"), encoding="utf-8") as handle:
+        arms = yaml.safe_load(handle)["finetuning"]["arms"]
+    whole, slow = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}, {"training": {"lr": 1e-4}}
+    random, frozen = whole | {"init": "random"}, whole | {"freeze": "encoder"}
+    arms |= {"slow": whole | slow, "random": random, "random-slow": random | slow}
+    return {
+        "finetuning": {"arms": arms | {"frozen": frozen, "frozen-slow": frozen | slow, "few": whole | {"n_train": 20}}}
+    }
+
+
 def published_studies():
     """Return the names of the studies whose reports are published."""
     return sorted(path.parent.name for path in pathlib.Path(ROOT, "published").glob("*/report.html"))
