@@ -9,6 +9,7 @@ import yaml
 
 import publish
 from analysis.lib.claims import check, read_claims
+from common.arms import percent
 from common.errors import StudyError
 from common.files import read_tsv
 from study.configuration import load_study
@@ -228,6 +229,40 @@ def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
     assert f"of {len(pairs)} pairs none is left" in section and {row["claim"] for row in pairs} == {"none"}
 
 
+def test_what_the_page_says_of_the_encoders_parts_is_in_the_tables():
+    home = docs("parts")
+    section = " ".join(RESULTS.partition("<!-- /parts-study -->")[2].split())
+    rows = read_tsv(os.path.join(home, "recipes.tsv"))
+    means = {row["arm"]: row for row in read_tsv(os.path.join(home, "test_accuracy.tsv"))}
+    best = {row["arm"].partition("-lr")[0]: row for row in rows if row["best"] == "true"}
+    whole, lora, alone = (percent(row["mean"], 1) for row in (means["all"], best["low-rank"], best["head-only"]))
+    assert f"the head alone reaches {alone} %, LoRA {lora} %, all of the encoder {whole} %." in section
+    assert f"seeds: {whole} % with all of the encoder, {lora} with LoRA, {alone} with the head alone." in README
+    assert {row["n_seeds"] for row in means.values()} == {"3"}
+    starts = {(row["arm_a"], row["arm_b"]): row for row in read_tsv(os.path.join(home, "recipes", "starts.tsv"))}
+    head, low = best["head-only"]["arm"], best["low-rank"]["arm"]
+    assert starts["all", head]["claim"] == "if_normal"
+    assert f"than the head alone by {percent(starts['all', head]['difference'], 1)} points, if" in section
+    assert starts["all", low]["claim"] == starts[low, head]["claim"] == "none"
+    others = read_tsv(docs("recipes") + "/recipes.tsv")
+    random = next(row for row in others if row["init"] == "random" and row["best"] == "true")
+    assert (
+        f"({alone} %) as all of the random weights do with their own recipe ({percent(random['mean'], 1)} %" in section
+    )
+    tested = max((row for row in rows if row["arm"].startswith("low-rank")), key=lambda row: float(row["mean"]))
+    assert f"chosen 3e-4 for LoRA ({percent(tested['mean'])} %)" in section and float(tested["peak_lr"]) == 3e-4
+    assert f"Validation chose 1e-3, so {percent(best['low-rank']['mean'])} %" in section
+    assert float(best["low-rank"]["peak_lr"]) == 1e-3
+    failed = [row["arm"] for row in read_tsv(os.path.join(home, "learned.tsv")) if row["learned"] == "false"]
+    assert failed == ["low-rank-lr3e-3"] * 2
+    heads = [float(row["mean"]) for row in rows if row["arm"].startswith("head-only")]
+    assert 0.4 < 100 * (heads[0] - heads[-1]) < 0.6 and heads == sorted(heads, reverse=True)
+    simple = max(read_tsv(os.path.join(home, "baselines.tsv")), key=lambda row: float(row["valid_accuracy"]))
+    assert max(float(row["mean"]) for row in means.values()) < float(simple["test_accuracy"])
+    ends = {row["arm"]: float(row["high"]) for row in read_tsv(os.path.join(home, "statistics", "arms.tsv"))}
+    assert ends[head] < float(simple["exact_low"]) < min(ends["all"], ends[low])
+
+
 @pytest.mark.parametrize(
     ("study", "arm", "recipe", "seeds"),
     [
@@ -237,6 +272,7 @@ def test_what_the_page_says_of_the_learning_curves_is_in_the_tables():
         ("best-recipes", "huggingface-random", "random-lr1e-4-epochs5", 3),
         ("learning-curves", "pretrained", "pretrained-lr1e-4-epochs10", 2),
         ("learning-curves", "random", "random-lr1e-4-epochs10", 2),
+        ("parts", "all", "pretrained-lr3e-5-epochs5", 3),
     ],
 )
 def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions(study, arm, recipe, seeds):
