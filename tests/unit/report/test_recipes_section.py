@@ -173,6 +173,7 @@ def test_starts_that_share_no_recipe_have_one_each_by_validation(several):
     starts = read_tsv(files["recipe_starts"])
     assert len(starts) == 3 and all(f"{percent(abs(float(row['difference'])))}" in own for row in starts)
     assert "correction is over the pairs of this file (3)" in words_of(html, "recipes")
+    assert text.count("Starts by their own recipes are corrected for their pairs alone.") == 2
     (simple,) = re.findall("Do the arms beat a simple model.*?own recipe is compared", text)
     assert set(re.findall(arm, simple)) == kept
     assert "first screen draws them all" not in words_of(html, "recipes")
