@@ -22,5 +22,18 @@ def test_starts_are_compared_by_the_recipes_that_validation_chose(tmp_path):
     assert all("after Holm for 3 pairs" in row["verdict"] for row in rows)
 
 
+def test_runs_that_did_not_learn_are_named_with_their_start(tmp_path):
+    """In the verdict of every pair of theirs, and of no other."""
+    files = make_recipes(tmp_path, parts())
+    failed = [row["arm"] for row in read_tsv(files["learned"]) if row["learned"] == "false"]
+    rows = read_tsv(files["recipe_starts"])
+    own = {row[f"arm_{side}"] for row in rows for side in "ab"} & set(failed)
+    assert own and len({row["arm_a"] for row in rows} | {row["arm_b"] for row in rows}) > len(own)
+    for row in rows:
+        told = [failed.count(row[f"arm_{side}"]) for side in "ab" if row[f"arm_{side}"] in failed]
+        assert ("did not learn" in row["verdict"]) == bool(told), row["verdict"]
+        assert all(str(count) in row["verdict"].partition("did not learn")[0][-60:] for count in told)
+
+
 def test_where_all_starts_share_their_recipes_their_own_table_says_it(tmp_path):
     assert "recipe_starts" not in make_recipes(tmp_path, finetuning())

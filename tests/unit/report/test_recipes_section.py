@@ -177,6 +177,9 @@ def test_starts_that_share_no_recipe_have_one_each_by_validation(several):
     (simple,) = re.findall("Do the arms beat a simple model.*?own recipe is compared", text)
     assert set(re.findall(arm, simple)) == kept
     assert "first screen draws them all" not in words_of(html, "recipes")
+    # There is no other figure to look at first.
+    assert "<details>\n<summary>Test accuracy of every seed, by arm" not in html
+    assert re.search('<div class="evidence">.*<svg', section_of(html), re.DOTALL)
 
 
 def test_the_best_on_test_leads_only_where_validation_chose_it(several):
