@@ -8,7 +8,7 @@ import pytest
 from analysis import plot_recipes
 from common.arms import percent
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_json
+from common.files import read_json, read_tsv, write_json, write_tsv
 from report.lib.sections_recipes import judge
 from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study, parts
 from support.result_sets import check_page, make_page, make_rest
@@ -187,6 +187,17 @@ def test_the_best_on_test_leads_only_where_validation_chose_it(several):
     rows = read_tsv(several[1]["recipes"])
     chosen = {row["start"]: float(row["mean"]) for row in rows if row["best"] == "true"}
     assert any(float(row["mean"]) > chosen[row["start"]] for row in rows)
+
+
+def test_the_pairs_of_starts_are_told_as_corrected_for_themselves(several, tmp_path):
+    """What holds among three pairs may not hold among ten: here the file says so of one of them."""
+    folder, files, settings, html = several
+    rows = read_tsv(files["recipe_starts"])
+    assert {row["claim"] for row in rows} == {"none"} and "scores" not in words_of(html)
+    write_tsv(tmp_path / "starts.tsv", [rows[0] | {"claim": "difference"}, *rows[1:]], tuple(rows[0]))
+    text = words_of(make_page(folder, files | {"recipe_starts": str(tmp_path / "starts.tsv")}, settings))
+    (folder / "report.html").write_text(html, encoding="utf-8", newline="")
+    assert text.count("scores") == 1 and "Do the arms’ own settings matter? Shown for some pairs" in text
 
 
 def test_one_start_of_several_recipes_has_no_rival(tmp_path):
