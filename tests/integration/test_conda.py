@@ -141,7 +141,14 @@ def test_every_rule_of_a_study_runs_with_nothing_but_its_environment(tiny_study,
     environment = os.environ | {"PATH": path}
     done = studies.snakemake(tmp_path, "--quiet", "progress", "--sdm", "conda", study=study, env=environment)
     assert done.returncode == 0, done.output[-5000:]
-    # What this study has no use for: fetched checkpoints, opinions, models of others or to give away, paper.
+    expected = sorted((tiny_study / "results" / "tiny" / "predictions").rglob("*.tsv"))
+    assert len(expected) > 1
+    for path in expected:
+        assert (tmp_path / path.relative_to(tiny_study)).read_bytes() == path.read_bytes(), path
+    study = studies.write_study(tmp_path / "words.yaml", studies.FACTORIZED)
+    done = studies.snakemake(tmp_path, "--sdm", "conda", "--", studies.WORD_VECTORS, study=study, env=environment)
+    assert done.returncode == 0, done.output[-5000:]
+    # What these studies have no use for: fetched checkpoints, opinions, models of others or to give away, paper.
     left = {
         "retrieve",
         "copy_checkpoint",
@@ -153,7 +160,3 @@ def test_every_rule_of_a_study_runs_with_nothing_but_its_environment(tiny_study,
     left |= {"filter_corpus_tables", "take_model", "measure_tokens", "print_report"}
     logs = {path.name.removesuffix(".log") for path in (tmp_path / "results" / "tiny" / "logs").iterdir()}
     assert {rule for rule, _, _ in jobs()} - left == logs
-    expected = sorted((tiny_study / "results" / "tiny" / "predictions").rglob("*.tsv"))
-    assert len(expected) > 1
-    for path in expected:
-        assert (tmp_path / path.relative_to(tiny_study)).read_bytes() == path.read_bytes(), path

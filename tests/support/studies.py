@@ -84,6 +84,11 @@ PRETRAINING = {
 }
 
 
+# With these changes of `TINY` the first word vectors are made of the corpus, which is a rule of its own.
+FACTORIZED = {"checkpoint": {"pretraining": {"word_init": "cooccurrence"}}}
+WORD_VECTORS = "results/tiny/checkpoint/word_vectors.npy"
+
+
 def every_table():
     """Return changes of `TINY` that ask for every table of recipes and of learning curves: arms beside its own."""
     with open(os.path.join(ROOT, "config.yaml"), encoding="utf-8") as handle:
