@@ -62,10 +62,11 @@ def tried(tiny_study, tmp_path_factory):
     (host / "shop.txt").write_text("Votre commande part demain.\n" * 50, encoding="utf-8")
     changes = MORE | studies.every_table() | {"mirror": str(folder / "mirror")}
     study = studies.write_study(folder / "study.yaml", changes)
-    done = studies.snakemake(finished, "--", "all", *TARGETS, "export_models", study=study, env=studies.watched(jobs))
+    seen = studies.watched(jobs)
+    done = studies.snakemake(finished, "--", "all", *TARGETS, "export_models", study=study, env=seen)
     assert done.returncode == 0, done.output
     study = studies.write_study(folder / "words.yaml", changes | studies.FACTORIZED)
-    done = studies.snakemake(finished, "--", studies.WORD_VECTORS, study=study, env=studies.watched(jobs))
+    done = studies.snakemake(finished, "--", studies.WORD_VECTORS, study=study, env=seen)
     assert done.returncode == 0, done.output
     # Where both runs had a job of a rule, the later one's is what the files are of.
     again = {script.name.partition(".")[0] for script in jobs.glob("*.py")}
