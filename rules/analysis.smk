@@ -469,7 +469,9 @@ if "recipe_starts" in RECIPE_TABLES:
             learned="<results>/learned.tsv",
             manifest="<results>/data/manifest.json",
         output:
-            pairs=shown(RECIPE_TABLES["recipe_starts"], "recipes", "Sentiment", table="starts, each with its own recipe"),
+            pairs=shown(
+                RECIPE_TABLES["recipe_starts"], "recipes", "Sentiment", table="starts, each with its own recipe"
+            ),
         localrule: True
         conda:
             "../envs/report.yaml"
