@@ -4,6 +4,7 @@ Source: Levy and Goldberg 2014, Neural Word Embedding as Implicit Matrix Factori
 and the root of the singular values are those of Levy, Goldberg and Dagan 2015, TACL 3.
 """
 
+import io
 import os
 
 import numpy as np
@@ -90,8 +91,11 @@ def main(data, vectors, width, seed):
     pieces, lines, n = read_corpus(data)
     counts = count_pairs(pieces, lines, n)
     print(f"{len(pieces)} pieces, {counts.nnz // 2} pairs of pieces within {WINDOW} of each other")
+    # By way of memory: where NumPy itself writes to a file, a full disk is told without its error number.
+    data = io.BytesIO()
+    np.save(data, factorize(associations(counts), width, seed))
     with atomic_path(vectors) as temporary, open(temporary, "wb") as handle:
-        np.save(handle, factorize(associations(counts), width, seed))
+        handle.write(data.getbuffer())
 
 
 if __name__ == "__main__":
