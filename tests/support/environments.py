@@ -128,6 +128,8 @@ def make_prefix(folder, packages=()):
     for path in standard.iterdir():
         if path.name not in ("site-packages", "dist-packages"):
             (site.parent / path.name).symlink_to(path)
+    # Where Debian's own Python looks.
+    (site.parent / "dist-packages").symlink_to(site.name)
     link_packages(site, packages)
     return folder / "bin" / "python"
 
