@@ -301,6 +301,15 @@ def test_a_pair_is_put_into_a_clause():
     )
 
 
+@pytest.mark.parametrize("study", PUBLISHED)
+def test_all_published_studies_use_the_open_studys_checkpoint(study):
+    assert "[All published studies](published/README.md) use this checkpoint:" in README
+    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    own, checkpoint = study == "open", config["checkpoint"]
+    assert checkpoint["source"] == ("pretrain" if own else "folder")
+    assert own or checkpoint["folder"] == "results/open/checkpoint"
+
+
 def test_the_readme_is_one_page():
     assert len(README.splitlines()) <= 120
 
