@@ -41,8 +41,6 @@ RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weight
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
-# Pairs of starts, each with its own recipe.
-STARTS = "recipes/starts.tsv"
 # More pairs are left to the report.
 MOST_PAIRS = 6
 # Around the table of the reports' conclusions.
@@ -168,13 +166,15 @@ def recipes_of(folder):
     return read_tsv(path) if os.path.exists(path) else []
 
 
-def telling_pairs(folder):
-    """Return the pairs of arms that differ in one thing, framework or initialisation; the report has all.
+def pairs_file(folder):
+    """Return the name of a study's table of pairs: of starts by their own recipes, where they have several."""
+    starts = "recipes/starts.tsv"
+    return starts if os.path.exists(os.path.join(folder, starts)) else "statistics/pairs.tsv"
 
-    Where starts have several recipes, these are the pairs of starts by their own.
-    """
-    starts, pairs = (os.path.join(folder, name) for name in (STARTS, "statistics/pairs.tsv"))
-    rows = read_tsv(starts if os.path.exists(starts) else pairs)
+
+def telling_pairs(folder):
+    """Return the pairs of `pairs_file` that differ in one thing, framework or initialisation; the report has all."""
+    rows = read_tsv(os.path.join(folder, pairs_file(folder)))
     return [row for row in rows if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]]
 
 
@@ -235,7 +235,7 @@ def by_arm(folder, link):
         table = handle.read().strip()
     pairs = telling_pairs(folder)
     if len(pairs) > MOST_PAIRS:
-        file = STARTS if os.path.exists(os.path.join(folder, STARTS)) else "statistics/pairs.tsv"
+        file = pairs_file(folder)
         verdicts = [f"What can be said of each of {len(pairs)} pairs: [{os.path.basename(file)}]({link}/{file})."]
     else:
         # How large the difference between the two starts is, is what studies are published for.

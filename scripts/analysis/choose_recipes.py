@@ -3,13 +3,11 @@
 from fractions import Fraction
 
 from analysis.lib.intervals import t_interval
+from analysis.lib.pairs import OPTIONS
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
 from study.tables import write_table
-
-# Of the t-interval of a mean over seeds.
-LEVEL = 0.95
 
 
 def valid_mean(runs):
@@ -57,7 +55,7 @@ def describe(arms, recipes):
     for name, facts in recipes.items():
         runs = arms[name]
         tested, valid = ([one[key] for one in runs] for key in ("test_accuracy", "valid_accuracy"))
-        low, high = t_interval(tested, LEVEL) or (None, None)
+        low, high = t_interval(tested, OPTIONS["level"]) or (None, None)
         tied = [other for other in recipes if recipes[other]["start"] == facts["start"] and means[other] == means[name]]
         facts_of = summarise(tested)
         rows.append(
@@ -70,7 +68,7 @@ def describe(arms, recipes):
                 "best": best[facts["start"]] == name,
                 "n_tied": len(tied),
                 **{key: facts_of[key] for key in ("mean", "sd_ddof1", "min", "max")},
-                "level": LEVEL,
+                "level": OPTIONS["level"],
                 "t_low": low,
                 "t_high": high,
             }

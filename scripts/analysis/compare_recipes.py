@@ -5,16 +5,14 @@ import itertools
 import numpy as np
 
 from analysis.lib import inference
-from analysis.lib.scored import compared, load_runs
+from analysis.lib.pairs import OPTIONS
+from analysis.lib.scored import compared, read_runs
 from analysis.lib.verdicts import judge
 from common.entry import run
 from common.files import read_tsv
 from common.frames import read_frame
 from finetuning.lib.recipes import OWN, SAME
 from study.tables import write_table
-
-# Significance, level of the intervals, power and half width that seeds are planned for, seed of random permutations.
-OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "margin": 0.015, "seed": 1}
 
 
 def compare(arms, pretrained, random, options, joint=1):
@@ -135,8 +133,7 @@ def main(runs, predictions, table, run_keys, recipes, differing, interacting, op
     Raises:
         StudyError: see `analysis.lib.scored.load_runs`.
     """
-    predictions = dict(zip(map(tuple, run_keys), predictions, strict=True))
-    arms = {arm.arm: of for arm, of in load_runs(read_frame(runs), predictions).items()}
+    arms = {arm.arm: of for arm, of in read_runs(read_frame(runs), predictions, run_keys).items()}
     best = {row["start"]: row["arm"] for row in read_tsv(table) if row["best"] == "true"}
     write_table(differing, "recipes/differences.tsv", differences(arms, recipes, best, options))
     write_table(interacting, "recipes/interactions.tsv", interactions(arms, recipes, options))

@@ -1,7 +1,7 @@
 """Compare every two starts of a study, each with its own recipe, as validation chose it."""
 
 from analysis.lib.pairs import OPTIONS, bootstrap, compare_all
-from analysis.lib.scored import load_runs
+from analysis.lib.scored import read_runs
 from common.entry import run
 from common.files import read_json, read_tsv
 from common.frames import read_frame
@@ -23,7 +23,7 @@ def main(runs, predictions, table, learned, manifest, run_keys, pairs, options=O
         options: dict with the keys of `analysis.lib.pairs.OPTIONS`.
     """
     left_out = {row["arm"] for row in read_tsv(table) if row["best"] != "true"}
-    arms = load_runs(read_frame(runs), dict(zip(map(tuple, run_keys), predictions, strict=True)))
+    arms = read_runs(read_frame(runs), predictions, run_keys)
     own = {arm: of for arm, of in arms.items() if arm.arm not in left_out}
     learnt = [row["arm"] for row in read_tsv(learned) if row["learned"] == "true"]
     n_learned = {arm: learnt.count(arm.arm) for arm in own}

@@ -6,7 +6,7 @@ import pandas
 from analysis.lib import inference
 from analysis.lib.intervals import t_interval
 from analysis.lib.pairs import OPTIONS, bootstrap, compare_all
-from analysis.lib.scored import load_runs
+from analysis.lib.scored import read_runs
 from common.arms import ARM, summarise
 from common.entry import run
 from common.figures import majority_shares
@@ -144,9 +144,8 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     """
     manifest = read_json(manifest)
     majority_share = majority_shares(manifest, ["valid"])["valid"]
-    predictions = dict(zip(map(tuple, run_keys), predictions, strict=True))
     noun = noun_of(manifest)
-    tables = compute(load_runs(read_frame(runs), predictions), majority_share, options, noun["many"])
+    tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options, noun["many"])
     paths, names = (learned, arms, pairs, mcnemar), ("learned.tsv", *(f"statistics/{name}.tsv" for name in NAMES))
     for path, name, table in zip(paths, names, tables, strict=True):
         write_table(path, name, frame_rows(table))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.lib import inference
-from analysis.lib.scored import load_runs
+from analysis.lib.scored import read_runs
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
@@ -65,7 +65,7 @@ def main(runs, predictions, pretraining, run_keys, points, means, seeds):
         StudyError: see `analysis.lib.scored.load_runs`.
     """
     table = read_frame(runs)
-    of = load_runs(table, dict(zip(map(tuple, run_keys), predictions, strict=True)))
+    of = read_runs(table, predictions, run_keys)
     updates = read_frame(*pretraining)["update"].astype(int).max() if pretraining else None
     arms, points = {arm.arm: its for arm, its in of.items()}, with_amounts(points, table, updates)
     write_table(means, "learning_curves/means.tsv", by_point(points, arms))

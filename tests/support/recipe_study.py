@@ -12,6 +12,14 @@ RATES, EPOCHS, SEEDS = (1.0e-5, 3.0e-4), (5, 10), (1, 2, 3)
 CHANCES = {("pretrained", 1.0e-5): 0.8, ("random", 1.0e-5): 0.6, ("pretrained", 3.0e-4): 0.81, ("random", 3.0e-4): 0.8}
 
 
+def recipes(**of):
+    """Recipes of one start each: name -> (start, rate, epochs)."""
+    return {
+        name: {"pair": "p", "start": f"p, {init}", "init": init, "lr": lr, "epochs": epochs}
+        for name, (init, lr, epochs) in of.items()
+    }
+
+
 def finetuning(rates=RATES, epochs=EPOCHS, framework="huggingface"):
     """Return the section `finetuning` of such a study, its grid written out."""
     section = defaults()["finetuning"] | {"seeds": list(SEEDS)}
@@ -67,14 +75,14 @@ def compare(folder, files, section):
     """Choose and compare the recipes of such a study; return build_report's inputs for them."""
     keys = [tuple(path.removesuffix(".tsv").split("/")[-2:]) for path in files["predictions"]]
     keys = [(arm, seed.removeprefix("seed")) for arm, seed in keys]
-    recipes = tried_recipes(section)
-    if not recipes:
+    tried = tried_recipes(section)
+    if not tried:
         return {}
     (folder / "recipes").mkdir(exist_ok=True)
     made = {"recipes": str(folder / "recipes.tsv"), "recipe_runs": str(folder / "recipes/runs.tsv")}
-    choose_recipes.main(files["runs"], recipes, made["recipes"], made["recipe_runs"])
-    compared = compared_recipes(recipes)
-    if len(recipes) > len(compared):
+    choose_recipes.main(files["runs"], tried, made["recipes"], made["recipe_runs"])
+    compared = compared_recipes(tried)
+    if len(tried) > len(compared):
         made["recipe_starts"] = str(folder / "recipes/starts.tsv")
         given = [(files | made)[name] for name in ("runs", "predictions", "recipes", "learned", "manifest")]
         compare_starts.main(*given, keys, made["recipe_starts"], OPTIONS)

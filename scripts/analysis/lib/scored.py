@@ -51,6 +51,17 @@ def load_runs(runs, predictions):
     return arms
 
 
+def read_runs(runs, predictions, run_keys):
+    """Return the runs as `load_runs` does.
+
+    Args:
+        runs: frame of runs.tsv (text).
+        predictions: every run's predictions on test.
+        run_keys: (arm, seed) of each of them.
+    """
+    return load_runs(runs, dict(zip(map(tuple, run_keys), predictions, strict=True)))
+
+
 def compared(runs_a, runs_b, options):
     """Return what every table of two arms says of them on test: columns of pairs.tsv, before Holm's correction.
 

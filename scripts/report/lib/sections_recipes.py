@@ -23,30 +23,22 @@ def recipes(study):
     """
     if not study.has("recipes", "recipe_runs"):
         return None
-    table, differing, pairs = study.table("recipes"), ("recipe_differences", "recipe_interactions"), {}
+    table, differing = study.table("recipes"), ("recipe_differences", "recipe_interactions")
+    found = {"pairs": [], "starts": None, "n_valid": table.rows[0]["n_valid"]}
     if study.has(*differing, "recipe_figure"):
         tables = {name: study.table(name) for name in ("recipes", *differing, "recipe_runs")}
         names = dict.fromkeys(row["pair"] for row in tables["recipe_differences"].rows)
-        pairs = {
+        found |= {
             "pairs": [one_pair(study, pair, tables) for pair in names],
             "drawing": study.drawing(study.path("recipe_figure")),
             "runs_href": tables["recipe_runs"].href,
             "n_tests": study.count(study.path("recipe_differences")),
         }
-    starts = {}
     if study.has("recipe_starts"):
-        starts = {"starts": study.table("recipe_starts"), "n_starts": study.count(study.path("recipe_starts"))}
-    told = {one["pair"] for one in pairs.get("pairs", ())}
+        found |= {"starts": study.table("recipe_starts"), "n_starts": study.count(study.path("recipe_starts"))}
+    told = {one["pair"] for one in found["pairs"]}
     rest = [row for row in table.rows if row["pair"] not in told]
-    return {
-        "pairs": [],
-        "alone": alone(study, rest),
-        "arms": Table(rest, table.href),
-        "n_valid": table.rows[0]["n_valid"],
-        "starts": None,
-        **starts,
-        **pairs,
-    }
+    return found | {"alone": alone(study, rest), "arms": Table(rest, table.href)}
 
 
 def alone(study, rows):

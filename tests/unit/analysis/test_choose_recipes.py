@@ -4,15 +4,7 @@ import pytest
 
 from analysis.choose_recipes import choose
 from common.files import read_tsv
-from support.recipe_study import finetuning, make_recipes
-
-
-def recipes(**of):
-    """Recipes of one start each: name -> (start, rate, epochs)."""
-    return {
-        name: {"pair": "p", "start": f"p, {init}", "init": init, "lr": lr, "epochs": epochs}
-        for name, (init, lr, epochs) in of.items()
-    }
+from support.recipe_study import finetuning, make_recipes, recipes
 
 
 def valid_only(*accuracies, n_valid=200):

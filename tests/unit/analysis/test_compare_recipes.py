@@ -9,16 +9,7 @@ from analysis.compare_recipes import OPTIONS, compare, differences
 from analysis.lib import inference
 from common.files import read_tsv
 from support.arms import arm
-from support.recipe_study import finetuning, make_recipes
-
-
-def recipes(**of):
-    """Recipes of one start each: name -> (start, rate, epochs)."""
-    return {
-        name: {"pair": "p", "start": f"p, {init}", "init": init, "lr": lr, "epochs": epochs}
-        for name, (init, lr, epochs) in of.items()
-    }
-
+from support.recipe_study import finetuning, make_recipes, recipes
 
 RECIPE_INPUTS = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.compute_statistics import compute, judge_learning, load_runs, main
+from analysis.compute_statistics import compute, judge_learning, main
 from analysis.lib import inference as statistics
 from analysis.lib.intervals import t_interval
+from analysis.lib.scored import load_runs
 from analysis.lib.verdicts import verdict
 from common.arms import Arm, summarise
 from common.errors import StudyError
