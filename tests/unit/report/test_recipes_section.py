@@ -83,7 +83,8 @@ def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of
     assert text.startswith(f"The answer {lead.format(percent(best['pretrained']['mean']))}")
     assert f"random ones {percent(best['random']['mean'])} %" in text
     assert "Does pretraining help, each start with its own recipe? " in text
-    for words in ("Does pretraining help? ", "own settings matter", "has the highest mean"):
+    told_alone = "Which learning rate, how many epochs?", "Do learning rate and epochs matter?"
+    for words in ("Does pretraining help? ", "own settings matter", "has the highest mean", *told_alone):
         assert words not in text
     assert text.index("pretrained minus random is") < text.index("Do the arms beat a simple model?")
     (simple,) = re.findall("Do the arms beat a simple model.*?Of the grid, each start’s own recipe is compared", text)
