@@ -60,19 +60,22 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 ARGS=... TESTS=..."
 
+# After a dry run, or one that was told to stop earlier, there may be no page.
+tell = [ ! -e "$(1)" ] || echo "The report: $(CURDIR)/$(1)"
+
 report: $(RUN_STAMP) ## install if necessary, run the embedded study, print the path of its report
 	@snakemake --cores $(CORES) $(ARGS)
-	echo "The report: $(CURDIR)/results/embedded/report.html"
+	$(call tell,results/embedded/report.html)
 
-print: $(RUN_STAMP) ## print the embedded study's report as a PDF; needs Chromium
-	@snakemake --cores $(CORES) results/embedded/report.pdf $(ARGS)
-	echo "The report: $(CURDIR)/results/embedded/report.pdf"
+print: $(RUN_STAMP) ## print a study's report as a PDF; needs Chromium: [STUDY=FILE]
+	@snakemake --cores $(CORES) "results/$(STUDY_NAME)/report.pdf" $(OF_STUDY) $(ARGS)
+	$(call tell,results/$(STUDY_NAME)/report.pdf)
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
 	@python -m tools.check_settings "$$STUDY"
 	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
-	echo "The report: $(CURDIR)/results/$$name/report.html"
+	$(call tell,results/$$name/report.html)
 
 new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]
 	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL"
@@ -120,59 +123,20 @@ study-file:
 		exit 2
 	fi
 
-# What regenerates the page from the records of the runs, and which files these rules write. No rule here reads a
-# checkpoint: weights.tsv, logit_parity.tsv and parameter_ledger.tsv were read from checkpoints and are records too.
-PAGE_RULES := aggregate_runs count_errors measure_errors measure_classes tabulate_test_accuracy plot_pretraining plot_accuracy_by_epoch plot_arms audit_data \
-	plot_arms_by_epoch plot_train_and_valid measure_overfitting choose_recipes compare_recipes compare_starts plot_recipes tabulate_learning_curves plot_learning_curves train_subset_baselines \
-	derive_parameters plot_parameters \
-	build_protocol_diff compute_statistics train_baselines check_claims aggregate_qa plot_qa_loss tabulate_rank_sweep \
-	plot_rank_sweep build_lora_ledger plot_lora_schematic record_provenance build_report check_report
-PAGE_FILES := report.html report_alone.html report_numbers.tsv ro-crate-metadata.json runs.tsv history.tsv errors.tsv learned.tsv \
-	test_accuracy.tsv test_accuracy.md test_accuracy.tex audit.tsv audit.json protocol_diff.tsv baselines.tsv \
-	claims.tsv claims_by_report.tsv recipes.tsv recipes learning_curves statistics figures errors overfitting parameters qa/runs.tsv qa/loss.tsv qa/summary.tsv \
-	qa/generations.jsonl qa/lora_ledger.tsv qa/lora_ledger.md qa/rank_sweep.tsv qa/figures
 # The study that STUDY names, else the embedded one, by the name in its file.
 STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)
 # In YAML a quotation mark inside single ones is written twice.
 OF_STUDY = $(if $(STUDY),--configfile "$$STUDY") $(if $(MIRROR),--config "mirror='$${MIRROR//\'/\'\'}'")
 
 clean-report: ## remove a study's report, figures and tables; keep the records of its runs: [STUDY=FILE]
-	@cd "results/$(STUDY_NAME)"
-	rm -rf $(PAGE_FILES)
+	@python3 -m tools.results clean-report "$${STUDY:-config.yaml}"
 
 regenerate: $(RUN_STAMP) ## rebuild report, figures and tables from the records, train nothing, compare the bytes: [STUDY=FILE]
-	@cd "results/$(STUDY_NAME)"
-	before=$$(find $(PAGE_FILES) -type f -exec sha256sum {} + 2> /dev/null || true)
-	kept=$$(mktemp)
-	trap 'rm -f "$$kept"' EXIT
-	{ find $(PAGE_FILES) -type f -print0 2> /dev/null || true; } | tar --create --null --files-from=- --file="$$kept"
-	rm -rf $(PAGE_FILES)
-	cd "$(CURDIR)"
-	# Of the rules that make files only these are used (and any that they name as rules.NAME), so nothing can be trained.
-	snakemake "results/$(STUDY_NAME)/report_numbers.tsv" --cores $(CORES) $(OF_STUDY) --allowed-rules $(PAGE_RULES) $(ARGS) || failed=$$?
-	cd "results/$(STUDY_NAME)"
-	if [ -n "$${failed:-}" ]; then
-		rm -rf $(PAGE_FILES)
-		tar --extract --file="$$kept"
-		echo "regenerate: Snakemake ended with $$failed; the previous files are back" >&2
-		exit 1
-	fi
-	if [ -z "$$before" ]; then
-		echo "Rebuilt; there was nothing to compare with: $$PWD/report.html"
-	else
-		if ! sha256sum --check --quiet <<< "$$before"; then
-			echo "regenerate: the bytes differ. Page and crate name the commit of the code, so another commit changes both" >&2
-			exit 1
-		fi
-		echo "Identical bytes in all $$(wc -l <<< "$$before") files: $$PWD/report.html"
-	fi
+	@python -m tools.results regenerate "$${STUDY:-config.yaml}" -- --cores $(CORES) $(OF_STUDY) $(ARGS)
 
 snakemake-report: $(RUN_STAMP) ## Snakemake's own report of a finished study, as a zip: [STUDY=FILE]
 	@snakemake --report "results/$(STUDY_NAME)/snakemake-report.zip" --cores 1 $(OF_STUDY) $(ARGS)
 	echo "The report: $(CURDIR)/results/$(STUDY_NAME)/snakemake-report.zip"
-
-migrate: $(RUN_STAMP) ## results of a study that was finished before arms had names, brought to today's paths: [STUDY=FILE]
-	@python -m tools.migrate "$$STUDY"
 
 compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=claims/published_runs.tsv:published [PAGE=FILE]
 	@python -m tools.compare "$$FIRST" "$$SECOND" "$$PAGE"
@@ -192,6 +156,9 @@ equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and tes
 
 overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, rebuilding the report
 	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
+
+simulate: $(RUN_STAMP) ## simulate how often the report's words are wrong; rewrites docs/method/simulations.md, in minutes
+	@OMP_NUM_THREADS=1 python -m tools.simulate --processes $(CORES) $(ARGS)
 
 # Any Python will do: what needs the environment is left out where there is none.
 doctor: ## check whether this machine can run a study, and say what to do; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
@@ -263,7 +230,8 @@ lock: $(TEST_STAMP) ## rewrite the lock files and envs/*.yaml, after a change to
 	@python .ci/lock.py
 
 clean: ## remove generated results and caches; downloads and environments stay, those of conda and containers too
-	@rm -rf results .pytest_cache .ruff_cache .hypothesis
+	@if [ -d results ]; then python3 -m tools.results check; fi
+	rm -rf results .pytest_cache .ruff_cache .hypothesis
 	[ ! -d .snakemake ] || find .snakemake -mindepth 1 -maxdepth 1 ! -name conda ! -name singularity -exec rm -rf {} +
 
 # Wheels in the mirror (`make mirror`) replace the package index.

@@ -21,6 +21,7 @@ include: "rules/report.smk"
 
 rule all:
     input:
+        finished,
         "<results>/report.html",
         "<results>/report_numbers.tsv",
         "<results>/ro-crate-metadata.json",

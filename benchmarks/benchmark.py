@@ -153,7 +153,7 @@ def tokens_an_update(study):
     Returns:
         tuple: tokens, and the sum over the update's reviews of tokens squared (for attention).
     """
-    from finetuning.lib.token_ids import read_token_ids
+    from finetuning.token_ids import read_token_ids
 
     sequences, _ = read_token_ids(os.path.join(study.results, "finetuning", "token-ids", "checkpoint", "train.npz"))
     updates = count_updates(len(sequences), 8, 1)

@@ -23,8 +23,8 @@ def updates(results, n, flush):
     import torch
     from transformers import RobertaForSequenceClassification
 
-    from finetuning.lib.scoring import pad_batch
-    from finetuning.lib.token_ids import read_token_ids
+    from finetuning.scoring import pad_batch
+    from finetuning.token_ids import read_token_ids
     from training.batching import length_sorted_batches
     from training.dropout import cheap_dropout
     from training.process import set_threads

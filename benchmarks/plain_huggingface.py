@@ -19,9 +19,9 @@ import numpy as np
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
-from finetuning.lib.classifier import build_model
-from finetuning.lib.scoring import pad_batch
-from finetuning.lib.token_ids import read_token_ids
+from finetuning.scoring import pad_batch
+from finetuning.token_ids import read_token_ids
+from frameworks.huggingface.classifier import build_model
 
 
 class Reviews(Dataset):

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from checkpoint.convert_checkpoint import build_model, check_settings
-from finetuning.lib.scoring import pad_batch
-from finetuning.lib.token_ids import read_token_ids
+from finetuning.scoring import pad_batch
+from finetuning.token_ids import read_token_ids
 from training.fairseq_checkpoint import load_fairseq_checkpoint
 from training.process import set_threads
 from training.roberta import sizes

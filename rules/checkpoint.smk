@@ -53,8 +53,8 @@ if SOURCE == "pretrain" and CORPUS["tables"]:
             # Read only to keep out of the corpus what shares words with them.
             held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
         output:
+            **outputs("filter_corpus_tables"),
             folder=directory("<results>/checkpoint/corpus-tables"),
-            table=shown("<results>/checkpoint/corpus_tables.tsv", "corpus_tables", "Trust", table="corpus tables"),
         priority: 50
         conda:
             "../envs/data.yaml"
@@ -159,8 +159,8 @@ if SOURCE == "pretrain":
             data="<results>/checkpoint/corpus-bin",
         output:
             **({"kept": [f"<results>/checkpoint/{kept_file(update)}" for update in KEEP]} if KEEP else {}),
+            **outputs("pretrain"),
             model="<results>/checkpoint/model.pt",
-            history="<results>/checkpoint/pretraining.tsv",
             tensorboard=directory("<results>/checkpoint/tensorboard"),
         priority: 50
         conda:
@@ -183,25 +183,6 @@ if SOURCE == "pretrain":
             states=state("pretrain"),
         script:
             "../scripts/checkpoint/pretrain.py"
-
-    rule plot_pretraining:
-        input:
-            history="<results>/checkpoint/pretraining.tsv",
-            manifest="<results>/data/manifest.json",
-        output:
-            svg=shown(
-                "<results>/figures/pretraining.svg",
-                "pretraining",
-                "Checkpoint",
-                subcategory=None,
-                figure="pretraining loss by update",
-            ),
-            png="<results>/figures/pretraining.png",
-        localrule: True
-        conda:
-            "../envs/report.yaml"
-        script:
-            "../scripts/checkpoint/plot_pretraining.py"
 
 
 # Apart from the weights: the reviews are tokenized and compared while the checkpoint is still being pretrained.

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from glob import escape, glob
 
 # This project's folder, also where another workflow has it as a module.
 ROOT = os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True))
@@ -18,11 +19,15 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from snakemake.io import IOFile, update_wildcard_constraints
 from snakemake.settings.enums import RerunTrigger
 
-from common.arms import CHECKPOINT, arms_in
+import measures
+from common.arms import CHECKPOINT, arms_in, run_label, uses_checkpoint
 from common.errors import StudyError
 from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
+from finetuning.seals import check_folder, run_of
+from frameworks import NONE
+from study.baselines import linear_arms
 from study.addresses import (
     CHECKPOINT_FILES,
     checkpoint_files,
@@ -36,15 +41,18 @@ from study.addresses import (
     retrievals,
     source_addresses,
     table_files,
-    uses_checkpoint,
 )
 from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
 from study.download import expected, mirror_path
 from study.isolation import Isolation, leave_out_home
-from study.modules import helpers_digest
+from study.freshness import Digests, check_fresh, visible_files
+from study.modules import file_digest, helpers_digest
+from study.ownership import check_named, claim
 from study.remains import remove_remains
 from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
+from study.products import chosen, generated_rules, product
 from study.qa_arms import qa_arms, without_saves
+from study.questions import register
 from study.settings import unused_keys
 
 try:
@@ -52,6 +60,7 @@ try:
         check_file(file)
     # Here and not in a profile or the Makefile: every job's Snakemake reads this again, on whatever machine.
     leave_out_home()
+    check_named(config, workflow.overwrite_configfiles)
     # Not by `configfile`: a study's arms replace the default ones, and a module's settings would replace all.
     config = with_defaults(config, ROOT)
     PINS = check_study(config, ROOT)
@@ -87,10 +96,14 @@ RESULTS, RESOURCES = (
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)
 
+# The file of the measure that chooses epochs, which scripts load by name.
+CHOOSING = [measures.file(config["finetuning"]["select_by"])]
 ARMS = arms_in(config)
 SEEDS = config["finetuning"]["seeds"]
+# The simple models, of one run each.
+LINEAR = linear_arms(config["finetuning"])
 # What the arms start from, and which of it is others' (`finetuning.models`).
-STARTS = list(dict.fromkeys(arm.model for arm in ARMS.values()))
+STARTS = list(dict.fromkeys(arm.model for arm in ARMS.values() if arm.model != NONE))
 FOREIGN = [name for name in STARTS if name != CHECKPOINT]
 # Where no arm does, nothing of the checkpoint is made.
 USES_CHECKPOINT = uses_checkpoint(config)
@@ -100,6 +113,8 @@ SUBSETS = sorted({arm["n_train"] for arm in config["finetuning"]["arms"].values(
 ALL_SPLITS = (*SPLITS, *(f"train-{n}" for n in SUBSETS))
 # Of every epoch.
 KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
+# What the scripts of a framework's folder do, as the rules that run them are called.
+STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
 # A job on another machine has the code and no repository.
 COMMIT = os.environ["STUDY_COMMIT"] = commit(ROOT) or os.environ.get("STUDY_COMMIT", "")
 
@@ -118,26 +133,93 @@ def path(pattern):
     return PATHVARS.apply(pattern)
 
 
-def runs(pattern):
-    """An input function that gives the pattern's paths for every arm and seed of the study.
+def runs(pattern, arms=None):
+    """An input function that gives the pattern's paths for every seed of the arms, by default all of the study's.
 
     Not the list itself: beside the outputs of other rules Snakemake would hash the whole list again for each of its
     members, and planning would grow with the square of the seeds.
     """
     pattern = path(pattern)
     paths = [
-        pattern.format(arm=name, framework=arm.framework, seed=seed) for name, arm in ARMS.items() for seed in SEEDS
+        pattern.format(arm=name, framework=arm.framework, seed=seed)
+        for name, arm in (ARMS if arms is None else arms).items()
+        for seed in SEEDS
     ]
     return lambda wildcards: paths
 
 
-def shown(file, caption, category, subcategory="Tables", **labels):
-    """An output that Snakemake's own report shows."""
-    if subcategory:
-        labels = {"subcategory": subcategory, "labels": labels}
+def linear(pattern):
+    """The pattern's paths for every simple model."""
+    return [pattern.replace("{arm}", name) for name in LINEAR]
+
+
+def shown(row, file, value=None):
+    """An output that Snakemake's own report shows where the product has a caption; a family's labels name its value."""
+    if not row.caption:
+        return file
+    labels = {name: label if value is None else re.sub(r"{\w+}", value, label) for name, label in row.labels.items()}
+    if row.subcategory:
+        labels = {"subcategory": row.subcategory, "labels": labels}
     else:
         labels = {"labels": labels}
-    return report(file, caption=f"../report/{caption}.rst", category=category, **labels)
+    return report(file, caption=f"{ROOT}/report/{row.caption}.rst", category=row.category, **labels)
+
+
+def made(key):
+    """A product's path, or the paths of a family; none where the study lacks it. Of every run: an input function."""
+    row = product(key)
+    if not row.when(config):
+        return []
+    if "seed" in row.wildcards:
+        arms = {name: arm for name, arm in ARMS.items() if row.of_framework(frameworks.load(arm.framework))}
+        return runs(f"<results>/{row.path}", arms)
+    paths = [f"<results>/{file}" for file in row.paths(config)]
+    return paths if row.each else paths[0]
+
+
+def inputs(**keys):
+    """The products of these keys, as inputs; a list of keys gives those that the study has."""
+    return {
+        name: [made(each) for each in key if made(each)] if isinstance(key, list) else made(key)
+        for name, key in keys.items()
+    }
+
+
+def outputs(rule):
+    """Products of the study that a rule makes, as its outputs; all of its products where the study has none."""
+    found = {}
+    for row in chosen(config, rule=rule) or chosen(None, rule=rule):
+        if row.each:
+            values = [
+                str(value).replace("_", " ") if "name" in row.wildcards else str(value) for value in row.each(config)
+            ]
+            files = [f"<results>/{file}" for file in row.paths(config)]
+            found[row.output or row.key] = [shown(row, *pair) for pair in zip(files, values)]
+        else:
+            found[row.output or row.key] = shown(row, f"<results>/{row.path}")
+    return found
+
+
+def parity(*splits):
+    """The proofs that two frameworks see the same token ids, which a framework's own rules may offer."""
+    return []
+
+
+def finished(wildcards):
+    """An input function of `all`: what the page links to and rests on, so that what was deleted is made again.
+
+    Where only the page was asked for, Snakemake would not miss them. Not what a job measured of itself: a training is
+    not repeated for a lost benchmark.
+    """
+    asked = [value for name, value in (PAGE | QA_RECORDED).items() if name != "training_benchmarks"]
+    asked += [made(row.key) for row in chosen(config, derived=True) if row.each or not row.wildcards]
+    asked += [made(name) for name in ("run_histories", "run_selections", "seals")]
+    asked += [linear(f"<results>/predictions/{{arm}}/seed0.{ending}") for ending in ("tsv", "json")]
+    asked += [linear(f"<results>/finetuning/{{arm}}/seed0/{name}.json") for name in ("run", "selected")]
+    files = []
+    for value in asked:
+        files += value(wildcards) if callable(value) else [value] if isinstance(value, str) else value
+    return list(dict.fromkeys(path(file) for file in files))
 
 
 def grow(amount):
@@ -184,6 +266,20 @@ def checkpoint_of_folder():
     return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"], kept_updates(config))]
 
 
+# Of the study's local tables, and of the files of models from a folder: a change is a parameter's and reruns.
+DIGESTS = Digests(RESULTS)
+TABLE_DIGESTS = {}
+if config["data"]["source"] == "table":
+    TABLE_DIGESTS = DIGESTS.of_all(file for _, file in table_files(config["data"]["table"]) if not is_address(file))
+# Here and not in `onstart`, which does not run where nothing is to be done.
+if workflow.is_main_process and "--unlock" not in sys.argv:
+    try:
+        check_fresh(RESULTS, config, TABLE_DIGESTS, bool({"--touch", "-t"} & set(sys.argv)))
+        check_folder(RESULTS, DIGESTS.of, planned=True)
+    except StudyError as error:
+        raise WorkflowError(f"configuration: {error}")
+
+
 def source_files():
     """The files of the data source. A table's that lies on this machine is missed before anything is planned.
 
@@ -207,6 +303,7 @@ def table_settings():
     splits, files = zip(*table_files(table))
     # A parameter that a study of single texts lacks, so that its splits are as they were.
     keys = ["text", "label", "language", "licence", *(["second"] if table["second"] is not None else [])]
+    keys += ["quoting"] if table["quoting"] != "auto" else []
     return {key: table[key] for key in keys} | {
         "splits": list(splits),
         "files": list(files),
@@ -223,21 +320,19 @@ def run_checkpoints(folder):
     return directory(folder) if KEEPS_CHECKPOINTS else temp(directory(folder))
 
 
-def starting_checkpoint(wildcards):
-    """The checkpoint that a fairseq run starts from; a random run needs none and waits for none."""
-    update = config["finetuning"]["arms"][wildcards.arm].get("at_update")
-    file = kept_file(update) if update else "model.pt"
-    return {"checkpoint": path(f"<results>/checkpoint/{file}")} if ARMS[wildcards.arm].init == "pretrained" else {}
+def names_of(*names):
+    """The names of the arms of frameworks."""
+    return [name for name, arm in ARMS.items() if arm.framework in names]
 
 
-def names_of(framework):
-    """The names of a framework's arms."""
-    return [name for name, arm in ARMS.items() if arm.framework == framework]
+def of_framework(*names):
+    """A constraint of the wildcard `arm`: the arms of frameworks, or none."""
+    return "|".join(map(re.escape, names_of(*names))) or "(?!)"
 
 
-def of_framework(framework):
-    """A constraint of the wildcard `arm`: the arms of a framework, or none."""
-    return "|".join(map(re.escape, names_of(framework))) or "(?!)"
+def framework_digest(name, *modules):
+    """A parameter: a digest of modules of a framework, which a script finds by the framework's name."""
+    return [file_digest(os.path.join(ROOT, "scripts", "frameworks", name, f"{module}.py")) for module in modules]
 
 
 def model_folder(name):
@@ -254,9 +349,16 @@ def start_folder(arm):
 def model_files(wildcards):
     """The files that a model of another's is taken from: its folder, or its files from the hub."""
     model = config["finetuning"]["models"][wildcards.model]
-    return (
-        [local(model["folder"])] if model.get("folder") else [path(file) for file in retrieved(*hub_addresses(model))]
-    )
+    if model.get("folder"):
+        # Each of its own: the folder itself does not change where a file in it is written over.
+        return [local(file) for file in visible_files(model["folder"])] or [local(model["folder"])]
+    return [path(file) for file in retrieved(*hub_addresses(model))]
+
+
+def model_digests(wildcards):
+    """A parameter: the SHA-256 of every file of a model's folder; None of a model from the hub, whose files are pinned."""
+    folder = config["finetuning"]["models"][wildcards.model].get("folder")
+    return DIGESTS.of_all(visible_files(folder)) if folder else None
 
 
 def tokenizer_of(wildcards):
@@ -275,15 +377,14 @@ def training_split(arm):
     return f"train-{n_train}" if n_train else "train"
 
 
+def training_texts(ending):
+    """An input function: a file of the split that an arm learns from, of its texts (`review`) or labels (`label`)."""
+    return lambda wildcards: path(f"<results>/data/{training_split(wildcards.arm)}.{ending}")
+
+
 def training_ids(wildcards):
     """The token ids that an arm learns from, by the tokenizer of its model."""
     return token_ids(training_split(wildcards.arm))(wildcards)
-
-
-def parity(*splits):
-    """The proofs that both frameworks see the same token ids; none where the study has no arm of fairseq."""
-    found = [path(f"<results>/finetuning/token-ids/checkpoint/{split}.parity.json") for split in splits]
-    return found if names_of("fairseq") else []
 
 
 def facts_of_arm(wildcards):
@@ -355,7 +456,14 @@ def swept(name):
 
 def script_name(rule):
     """A rule's name as this project has it: its script's. A module's importer may rename the rule (`study_*`)."""
-    return os.path.splitext(os.path.basename(rule.script))[0]
+    folder, name = os.path.split(os.path.splitext(rule.script)[0])
+    room, framework = os.path.split(folder)
+    return f"{STEPS[name]}_{framework}" if os.path.basename(room) == "frameworks" and name in STEPS else name
+
+
+def script_path(rule):
+    """The path of a rule's script, which the rule's own file names from where it is."""
+    return os.path.normpath(os.path.join(os.path.dirname(str(rule.snakefile)), rule.script))
 
 
 def constrain_outputs(each):
@@ -378,9 +486,12 @@ def complete_rules():
     Log and benchmark are named after the script and the wildcards (`<logs>/finetune_lora/rank16/seed1.log`). The digest
     is a parameter, so that an edit to a helper reruns its scripts; not an input, or a study of thousands of runs would
     look at the same few files once for each of them. Another parameter keeps foreign packages from the script.
+    Tables, figures and the page take seconds: what runs in their environment is no job for a cluster.
     """
     # Without those of another workflow that has this one as a module.
     for each in filter(lambda rule: rule.script, workflow.modifier.rules):
+        if "script" in dict(each.params.items()):
+            each.script = each.script.replace("{params.script}", each.params.script)
         numbered = {"seed": "seed{seed}"}
         wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(each.output[0])))
         place = os.path.join(script_name(each), *(numbered.get(name, f"{{{name}}}") for name in wildcards))
@@ -391,8 +502,11 @@ def complete_rules():
         if not each.benchmark:
             each.benchmark_modifier = modifier
             each.benchmark = f"<benchmarks>/{place}.tsv"
-        each.set_params(helpers=helpers_digest(os.path.join(ROOT, "rules", each.script)), isolation=Isolation())
+        each.set_params(helpers=helpers_digest(script_path(each), CHOOSING), isolation=Isolation())
         constrain_outputs(each)
+        if os.path.basename(str(each.conda_env)) == "report.yaml":
+            workflow.localrules(each.name)
+            each.ruleinfo.localrule = True
 
 
 def tell_full_disk(folder):
@@ -415,11 +529,21 @@ def planned_retrievals():
     return [path for path in outputs if path.startswith(f"{RESOURCES}/")]
 
 
+def finished_runs():
+    """The names of the study's runs that are finished, wherever their records lie."""
+    jobs = [job for job in workflow.dag.jobs if "run" in job.output.keys() and not workflow.dag.needrun(job)]
+    # Where results lie in a bucket, only the jobs tell.
+    records = [str(job.output.run) for job in jobs] + glob(f"{escape(RESULTS)}/finetuning/*/seed*/run.json")
+    found = {run_of(path) for path in records if "/finetuning/" in path}
+    # Simple models are fitted in seconds, and their answers say little of the arms'.
+    return {run_label(*run) for run in found if run[0] not in LINEAR}
+
+
 def planned_need():
     """What the planned jobs will write, by kind, in bytes."""
     # Another workflow that has this one as a module may have rules of its own.
-    rules = os.path.join(ROOT, "rules")
-    jobs = [job for job in workflow.dag.needrun_jobs() if os.path.dirname(str(job.rule.snakefile)) == rules]
+    rules = os.path.join(ROOT, "rules", "")
+    jobs = [job for job in workflow.dag.needrun_jobs() if str(job.rule.snakefile).startswith(rules)]
     retrievals = [job for job in jobs if "sizes" in job.params.keys()]
 
     def size_of(url):
@@ -443,6 +567,9 @@ onstart:
             atexit.register(tell_full_disk, os.path.abspath(RESULTS))
             hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
+            claim(RESULTS, workflow.overwrite_configfiles)
+            register(RESULTS, config["questions"], finished_runs())
+            DIGESTS.save()
             if notice := check_settings():
                 logger.warning(notice)
             for file in workflow.overwrite_configfiles:

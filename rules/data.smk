@@ -46,7 +46,7 @@ rule build_splits:
         labels=[f"<results>/data/{split}.label" for split in SPLITS],
         unlabelled="<results>/data/unlabelled.review",
         pretraining="<results>/data/pretraining.review",
-        manifest="<results>/data/manifest.json",
+        manifest=made("manifest"),
     priority: 50
     conda:
         "../envs/data.yaml"
@@ -55,10 +55,12 @@ rule build_splits:
         runtime=grow("15m"),
     params:
         **{key: config["data"][key] for key in ("source", "n_train", "n_valid", "n_test", "split_seed")},
+        **({"digests": TABLE_DIGESTS} if TABLE_DIGESTS else {}),
         classes=class_names,
         addresses=TABLE["files"] if TABLE else source_addresses(config["data"]),
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
         table=TABLE,
+        # A table that is replaced by an older one, or by one of the same size, is another one.
     script:
         "../scripts/data/build_splits.py"
 
@@ -72,8 +74,7 @@ rule audit_data:
         tokens=[f"<results>/finetuning/token-ids/{name}/lengths.json" for name in FOREIGN],
         corpora=CORPORA if USES_CHECKPOINT and config["checkpoint"]["source"] == "pretrain" else [],
     output:
-        table=shown("<results>/audit.tsv", "audit", "Trust", table="data audit"),
-        details="<results>/audit.json",
+        **outputs("audit_data"),
     conda:
         "../envs/data.yaml"
     resources:
@@ -106,40 +107,3 @@ if SUBSETS:
             classes=class_names,
         script:
             "../scripts/data/draw_subset.py"
-
-    rule train_subset_baselines:
-        input:
-            subsets=expand("<results>/data/{split}.review", split=[*(f"train-{n}" for n in SUBSETS), "train"]),
-            subset_labels=expand("<results>/data/{split}.label", split=[*(f"train-{n}" for n in SUBSETS), "train"]),
-            held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
-            held_out_labels=expand("<results>/data/{split}.label", split=["valid", "test"]),
-        output:
-            table=shown(
-                "<results>/learning_curves/baselines.tsv", "baselines", "Trust", table="baselines by labelled reviews"
-            ),
-        conda:
-            "../envs/data.yaml"
-        resources:
-            mem_mb=grow(2000),
-            runtime=grow("10m"),
-        params:
-            classes=class_names,
-        script:
-            "../scripts/data/train_subset_baselines.py"
-
-
-rule train_baselines:
-    input:
-        reviews=expand("<results>/data/{split}.review", split=SPLITS),
-        labels=expand("<results>/data/{split}.label", split=SPLITS),
-    output:
-        table=shown("<results>/baselines.tsv", "baselines", "Trust", table="baselines"),
-    conda:
-        "../envs/data.yaml"
-    resources:
-        mem_mb=grow(2000),
-        runtime=grow("10m"),
-    params:
-        classes=class_names,
-    script:
-        "../scripts/data/train_baselines.py"

@@ -11,15 +11,20 @@ QA_READS_TABLES = bool(QA_EMBEDDED and QA_EMBEDDED["corpus_tables"])
 if QA_EMBEDDED:
     # What an input tells is no parameter.
     QA_EMBEDDED = {key: value for key, value in QA_EMBEDDED.items() if key != "corpus_tables"}
+# What the settings and the provenance record of it.
+QA_RECORDED = {}
+if QA["enabled"]:
+    QA_RECORDED = inputs(qa_manifest="qa_manifest")
+    QA_RECORDED |= {"qa_runs": qa_runs("run.json"), "qa_results": qa_runs("evaluation.json")}
 
 
 rule build_qa_pairs:
     input:
         pairs=qa_pairs_file(),
     output:
+        **outputs("build_qa_pairs"),
         train="<results>/qa/data/train.jsonl",
         heldout="<results>/qa/data/heldout.jsonl",
-        manifest="<results>/qa/data/manifest.json",
     localrule: True
     conda:
         "../envs/data.yaml"
@@ -39,7 +44,7 @@ rule build_qa_base_model:
         files=qa_base_files(),
     output:
         base=directory("<results>/qa/base"),
-        pretraining="<results>/qa/pretraining.tsv",
+        pretraining=f"<results>/{product('qa_pretraining').path}",
     conda:
         "../envs/qa.yaml"
     resources:
@@ -110,33 +115,15 @@ rule aggregate_qa:
         evaluations=qa_runs("evaluation.json"),
         losses=qa_runs("loss.tsv"),
         answers=qa_runs("generations.jsonl"),
-        manifest="<results>/qa/data/manifest.json",
+        manifest=made("qa_manifest"),
     output:
-        runs=shown("<results>/qa/runs.tsv", "qa_runs", "Question answering", table="runs"),
-        loss="<results>/qa/loss.tsv",
-        summary=shown("<results>/qa/summary.tsv", "qa_summary", "Question answering", table="means over seeds"),
-        generations="<results>/qa/generations.jsonl",
-    localrule: True
+        **outputs("aggregate_qa"),
     conda:
         "../envs/report.yaml"
     params:
         study=config["study"],
     script:
         "../scripts/qa/aggregate_qa.py"
-
-
-rule plot_qa_loss:
-    input:
-        loss="<results>/qa/loss.tsv",
-        manifest="<results>/qa/data/manifest.json",
-    output:
-        svg=shown("<results>/qa/figures/loss.svg", "qa_loss", "Question answering", "Figures", figure="loss by update"),
-        png="<results>/qa/figures/loss.png",
-    localrule: True
-    conda:
-        "../envs/report.yaml"
-    script:
-        "../scripts/qa/plot_qa_loss.py"
 
 
 if SWEPT["ranks"]:
@@ -171,31 +158,11 @@ if SWEPT["ranks"]:
             records=swept("run.json"),
             losses=swept("loss.tsv"),
         output:
-            table=shown("<results>/qa/rank_sweep.tsv", "rank_sweep", "Question answering", table="rank sweep"),
-        localrule: True
+            **outputs("tabulate_rank_sweep"),
         conda:
             "../envs/report.yaml"
         script:
             "../scripts/qa/tabulate_rank_sweep.py"
-
-    rule plot_rank_sweep:
-        input:
-            table="<results>/qa/rank_sweep.tsv",
-            manifest="<results>/qa/data/manifest.json",
-        output:
-            svg=shown(
-                "<results>/qa/figures/rank_sweep.svg",
-                "rank_sweep",
-                "Question answering",
-                "Figures",
-                figure="rank sweep",
-            ),
-            png="<results>/qa/figures/rank_sweep.png",
-        localrule: True
-        conda:
-            "../envs/report.yaml"
-        script:
-            "../scripts/qa/plot_rank_sweep.py"
 
 
 rule build_lora_ledger:
@@ -207,8 +174,7 @@ rule build_lora_ledger:
             if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"
         ],
     output:
-        tsv=shown("<results>/qa/lora_ledger.tsv", "lora_ledger", "Question answering", table="LoRA ledger"),
-        markdown="<results>/qa/lora_ledger.md",
+        **outputs("build_lora_ledger"),
     # The longest of the page's jobs.
     priority: 1
     localrule: True
@@ -222,34 +188,19 @@ rule build_lora_ledger:
         "../scripts/qa/build_lora_ledger.py"
 
 
-rule plot_lora_schematic:
-    input:
-        ledger="<results>/qa/lora_ledger.tsv",
-    output:
-        svg=shown("<results>/qa/figures/lora.svg", "lora_schematic", "Question answering", "Figures", figure="LoRA"),
-        png="<results>/qa/figures/lora.png",
-    localrule: True
-    conda:
-        "../envs/report.yaml"
-    script:
-        "../scripts/qa/plot_lora_schematic.py"
-
-
 # With `export_models`; not part of `all`.
 rule export_adapter:
     input:
+        **inputs(runs="qa_runs", summary="qa_summary"),
         adapter="<qa_run>/adapter",
         run="<qa_run>/run.json",
         generations="<qa_run>/generations.jsonl",
         evaluation="<qa_run>/evaluation.json",
-        runs="<results>/qa/runs.tsv",
-        summary="<results>/qa/summary.tsv",
-        manifest="<results>/qa/data/manifest.json",
+        manifest=made("qa_manifest"),
         base="<results>/qa/base",
         template=workflow.source_path("../report/adapter_card.md.j2"),
     output:
         folder=directory("<results>/models/qa-{arm}-seed{seed}"),
-    localrule: True
     conda:
         "../envs/report.yaml"
     params:

@@ -13,23 +13,24 @@ import sys
 
 from scipy import stats
 
-from analysis.lib import claims
-from analysis.lib.claims import read_claims
-from analysis.lib.inference import holm, minimum_detectable, seeds_needed, welch_p
-from common.arms import arms_of, arms_of_pair, named_arms, run_label, summarise
+from analysis import claims
+from analysis.claims import read_claims
+from analysis.inference import holm, minimum_detectable, seeds_needed, welch_p
+from common.arms import arms_of, arms_of_pair, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
-from data.lib.reviews import noun_of
+from data.reviews import noun_of
+from report import pictures
+from report.arm_colours import coloured
 from report.check_report import number_faults
-from report.lib import pictures
-from report.lib.arms import coloured
-from report.lib.inputs import Study, Table
-from report.lib.page import REVIEWS, Page
-from report.lib.reading import Reader
-from report.lib.recompute import Sources
-from report.lib.records import Derived, derive
-from report.lib.sections_answer import KEPT, WORDS, claimed, shade, towards_the_better
-from report.lib.strips import Strip, strip_chart
+from report.inputs import Study, Table
+from report.numbers import Derived, derive
+from report.page import REVIEWS, Page
+from report.reading import Reader
+from report.recompute import Sources
+from report.sections.answer.facts import KEPT, WORDS, claimed, shade, towards_the_better
+from report.strips import Strip, strip_chart
+from tools.checked import CRATE, check_results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATES = [path for part in ("layout", "comparison") for path in glob.glob(f"{ROOT}/report/{part}/*.j2")]
@@ -42,7 +43,7 @@ LEVEL, ALPHA = 0.95, 0.05
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
 VERDICTS = {claims.HOLDS: "shown", claims.FAILS: "against", claims.NOT_SHOWN: "open", claims.UNDECIDED: "undecided"}
-NEEDED = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
+NEEDED = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
 
 
 class Side:
@@ -65,11 +66,14 @@ class Side:
         """Read a results folder, or a table of runs; `root` is the page's folder.
 
         Raises:
-            StudyError: no table, no run in it, a column missing, runs of two studies, or see `check_runs`.
+            StudyError: a file that is not the recorded one, no table, no run in it, a column missing, runs of two
+                studies, or see `check_runs`.
         """
         place, _, wanted = place.partition(":")
         self.folder = place if os.path.isdir(place) else None
         self.table = os.path.join(place, "runs.tsv") if self.folder else place
+        if self.folder and os.path.exists(os.path.join(place, CRATE)):
+            check_results(place)
         self.study = Study({}, os.path.abspath(root), {})
         rows = self.rows("runs.tsv")
         lacking = [name for name in NEEDED if rows and name not in rows[0]]
@@ -84,9 +88,8 @@ class Side:
         self.name, self.synthetic = wanted or names[0], any(row.get("synthetic") == "true" for row in rows)
         manifest = os.path.join(self.folder or "", "data", "manifest.json")
         self.noun = noun_of(read_json(manifest)) if self.folder and os.path.exists(manifest) else REVIEWS
-        self.n_test, self.runs = rows[0]["n_test"], named_arms(rows)
+        self.n_test, self.runs = rows[0]["n_test"], rows
         check_runs(self.table, self.runs)
-        self.columns = ("arm",) if "arm" in rows[0] else ("framework", "init")
         self.accuracies = {
             arm.arm: [float(row["test_accuracy"]) for row in self.of(arm.arm)] for arm in arms_of(self.runs)
         }
@@ -124,7 +127,7 @@ def conclusion(claim, difference):
     """Return what one study says of two arms: `first` or `second` is ahead, `none` of them, or `one_seed`.
 
     Args:
-        claim: `analysis.lib.verdicts.judge`'s word, as in statistics/pairs.tsv.
+        claim: `analysis.verdicts.judge`'s word, as in statistics/pairs.tsv.
         difference: mean of the first less mean of the second.
     """
     if claim in ("one_seed", "none"):
@@ -137,13 +140,12 @@ def pairs_told_by(side):
 
     The facts are difference (number), gap (the same with its record), p, conclusion and pair.
     p is Welch's over seeds after Holm's correction over all pairs of the study's arms; None where it is not defined.
-    `pair` is what the sentences of the page are made from: `sections_answer.towards_the_better`. A results folder's own
+    `pair` is what the sentences of the page are made from: `towards_the_better`. A results folder's own
     statistics are taken as they are.
     """
     told = {}
     for row in side.rows("statistics/pairs.tsv") or computed_pairs(side):
         a, b = arms_of_pair(row)
-        # A table of an earlier release lacks some.
         pair = towards_the_better(dict.fromkeys(KEPT, "") | row | {"arm_a": a, "arm_b": b})
         p = float(row["welch_p_holm"]) if row["welch_p_holm"] else None
         for arms, gap in (((a, b), row["difference"]), ((b, a), derive("difference", "0", row["difference"]))):
@@ -250,7 +252,7 @@ def spread_of(side, arm):
     values = [row["test_accuracy"] for row in side.of(arm)]
     found = {"mean": derive("mean", *values)}
     if len(values) > 1:
-        path, where = values[0].path, side.wanted | {name: side.of(arm)[0][name] for name in side.columns}
+        path, where = values[0].path, side.wanted | {"arm": arm}
         found["n_seeds"] = Derived(len(values), "count", path, *(f"{name}={text}" for name, text in where.items()))
         found |= {bound: derive(bound, str(LEVEL), *values) for bound in ("t_low", "t_high")}
     return found
@@ -263,7 +265,7 @@ def strips(sides, looks):
         for side in sides:
             runs = side.of(arm)
             if runs:
-                where = side.wanted | {name: runs[0][name] for name in side.columns}
+                where = side.wanted | {"arm": runs[0]["arm"]}
                 spread = spread_of(side, arm) if len(runs) > 1 else None
                 found.append(Strip(f"{label}: {side.name}", place, colour, runs, where, spread))
     return found

@@ -9,6 +9,7 @@ import re
 import yaml
 
 from common.files import write_text
+from study.schema import read_schema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "guides", "configuration.md")
@@ -182,8 +183,7 @@ def page():
     """Return the page's text."""
     with open(SETTINGS, encoding="utf-8") as handle:
         text = handle.read()
-    with open(SCHEMA, encoding="utf-8") as handle:
-        schema = yaml.safe_load(handle)
+    schema = read_schema(SCHEMA)
     settings, said, definitions = yaml.safe_load(text), comments(text), schema["$defs"]
     plain = {key: value for key, value in settings.items() if "properties" not in schema["properties"][key]}
     parts = [HEAD, "## The study", "", table(rows(plain, schema, definitions, said)), ""]

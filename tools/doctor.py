@@ -1,43 +1,26 @@
 """Tell whether this machine can run a study, and what to do about each thing that is amiss (`make doctor`).
 
 It reads and changes nothing. On the environment's Python it checks everything; before there is an environment, any
-Python from 3.8 on runs it with its standard library alone (so psutil and packaging cannot serve it), and what needs
-more is said to be left out.
+Python from 3.8 on runs it with its standard library alone. What a run itself reports (disk, files, locks, network)
+is not repeated here.
 """
 
 import argparse
-import base64
 import collections
 import contextlib
-import errno
-import fcntl
 import functools
 import glob
 import importlib.metadata
-import itertools
 import json
-import locale
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Bytes of the environment with PyTorch's CPU build, measured (2.2 GB), and roughly with its CUDA libraries.
-ENVIRONMENT_BYTES = 2_500_000_000
-ENVIRONMENT_CUDA_BYTES = 9_000_000_000
-# Seconds that a tool may take to answer, the imports of PyTorch and its company, and a host.
-PATIENCE, IMPORT_PATIENCE, HOST_PATIENCE = 20, 300, 5
-# As in print_report.py: before there is an environment, nothing of the project is imported.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# What is only needed for one thing: name, commands that serve, what lacks without, Debian package.
-TOOLS = (
-    ("git", ("git",), "the records of the runs name no commit", "git"),
-    ("graphviz", ("dot",), "`snakemake --rulegraph` can be drawn by no `dot`", "graphviz"),
-    ("chromium", BROWSERS, "`make print` cannot print the report", "chromium"),
-)
+# Seconds that a tool, and the imports of PyTorch and its company, may take.
+PATIENCE, IMPORT_PATIENCE = 20, 300
 ASK_PYTHON = """
 import importlib.util, json, os, sys, sysconfig
 header = os.path.join(sysconfig.get_path("include"), "Python.h")
@@ -55,8 +38,8 @@ print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "usabl
 """
 
 Finding = collections.namedtuple("Finding", "status name found remedy")
-# `broken`: why the environment cannot be used, or None. `config` and `files`: None where the study cannot be read.
-Case = collections.namedtuple("Case", "root python venv broken mirror config files")
+# `broken`: why the environment cannot be used, or None.
+Case = collections.namedtuple("Case", "root python venv broken mirror study")
 ok = functools.partial(Finding, "ok", remedy="")
 warn = functools.partial(Finding, "warn")
 fail = functools.partial(Finding, "FAIL")
@@ -78,105 +61,27 @@ def last_line(text):
     return (text.strip().splitlines() or ["it says nothing"])[-1]
 
 
-def size(count):
-    """Return bytes in the unit that people use for them."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
-
-
-def existing(path):
-    """Return the nearest folder or file of a path that exists."""
-    path = os.path.abspath(path)
-    while not os.path.exists(path):
-        path = os.path.dirname(path)
-    return path
-
-
-def files_below(folder):
-    """Return the paths of all files below a folder; none where there is no such folder."""
-    return [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-
-
-def bytes_of(paths):
-    """Return how many bytes files have; one that vanishes meanwhile has none."""
-    return sum(os.lstat(path).st_size for path in paths if os.path.lexists(path))
-
-
-# --- the study ----------------------------------------------------------------------------------------------------
-
-
-def study_files(config, pins):
-    """Return {address: (sha256 or None, bytes or None)} of every file that a study takes from elsewhere.
-
-    Raises:
-        StudyError: not an address of a file, or the study and the table of checksums contradict each other.
-    """
-    from study.addresses import needed_retrievals
-
-    return {
-        url: (digest, count)
-        for part in needed_retrievals(config, pins)
-        for url, digest, count in zip(part["urls"], part["hashes"], part["sizes"], strict=True)
-    }
-
-
-def results_bytes(config, files, at_once):
-    """Return about how many bytes all jobs of a study write into its results (see `study.disk`).
-
-    Args:
-        config: the study's settings.
-        files: what `study_files` returns.
-        at_once: jobs that run at the same time.
-    """
-    from study.addresses import uses_checkpoint
-    from study.disk import corpus_bytes, disk_need, model_bytes
-
-    def size_of(url):
-        return files.get(url, (None, None))[1]
-
-    used, made = uses_checkpoint(config), config["checkpoint"]["source"] == "pretrain"
-    planned = {
-        "build_corpus": used and made,
-        "pretrain": used and made,
-        "extract_checkpoint": used and not made,
-        "convert_checkpoint": used,
-        "take_model": True,
-        "build_qa_base_model": config["qa"]["enabled"],
-    }
-    jobs = collections.Counter(rule for rule, wanted in planned.items() if wanted)
-    for arm in config["finetuning"]["arms"].values():
-        jobs[f"finetune_{arm['framework']}"] += len(config["finetuning"]["seeds"])
-    corpus, models = corpus_bytes(config["checkpoint"]["corpus"], size_of), model_bytes(config, size_of)
-    return sum(disk_need(jobs, config, downloads=0, corpus=corpus, at_once=at_once, models=models).values())
-
-
-def read_study(root, study=None, mirror=None):
-    """Return a study's settings and files, as the Snakefile has them.
-
-    Args:
-        root: folder of the workflow.
-        study: the study's file, or None for the embedded one.
-        mirror: folder that replaces the study's `mirror`, or None.
-
-    Returns:
-        tuple: settings and files (`study_files`), both None where they cannot be read; the Finding that says so.
-    """
+def check_study(case):
+    """The study's settings, as the Snakefile reads them."""
     try:
         import snakemake  # noqa: F401 - `load_study` needs it
 
         from common.errors import StudyError
         from study.configuration import load_study
     except ImportError as error:
-        found = f"settings not read ({error}); what depends on them is left out"
-        return None, None, warn("study", found, "`make env`, then `make doctor` again")
-    if study and not os.path.isfile(study):
+        yield warn("study", f"settings not read ({error})", "`make env`, then `make doctor` again")
+        return
+    if case.study and not os.path.isfile(case.study):
         remedy = "name a study's file, such as STUDY=studies/open.yaml"
-        return None, None, fail("study", f"there is no file {study}", remedy)
+        yield fail("study", f"there is no file {case.study}", remedy)
+        return
     try:
-        config, pins = load_study(root, *filter(None, [study]), **({"mirror": mirror} if mirror else {}))
-        files = study_files(config, pins)
+        files, changes = filter(None, [case.study]), {"mirror": case.mirror} if case.mirror else {}
+        config, _ = load_study(case.root, *files, **changes)
     except (StudyError, OSError, ValueError) as error:
-        return None, None, fail("study", " ".join(str(error).split()), f"correct {study or 'config.yaml'}")
-    return config, files, ok("study", f"{config['study']}: settings are valid, {len(files)} files from elsewhere")
+        yield fail("study", " ".join(str(error).split()), f"correct {case.study or 'config.yaml'}")
+    else:
+        yield ok("study", f"{config['study']}: settings are valid")
 
 
 # --- what the environment is built with -----------------------------------------------------------------------------
@@ -299,74 +204,6 @@ def check_environment(case):
 # --- the machine ----------------------------------------------------------------------------------------------------
 
 
-def check_disk(case):
-    """Free space for the environment and for what the study has yet to write."""
-    free = shutil.disk_usage(existing(case.venv)).free
-    if case.broken:
-        found = f"{size(free)} free for {case.venv}"
-        if free < ENVIRONMENT_BYTES:
-            yield fail("disk", f"{found}; it takes {size(ENVIRONMENT_BYTES)} at least", "free some, or VENV=elsewhere")
-        elif free < ENVIRONMENT_CUDA_BYTES:
-            remedy = "without a GPU, let pip take PyTorch's CPU build (see README)"
-            yield warn(
-                "disk", f"{found}; with PyTorch's CUDA build it takes about {size(ENVIRONMENT_CUDA_BYTES)}", remedy
-            )
-        else:
-            yield ok("disk", found)
-    if case.config is None:
-        return
-    from study.download import mirror_path
-
-    results = os.path.join("results", case.config["study"])
-    absent = [known for url, known in case.files.items() if not os.path.exists(f"resources/{mirror_path(url)}")]
-    unknown = sum(count is None for _, count in absent)
-    need = max(0, results_bytes(case.config, case.files, os.cpu_count() or 1) - bytes_of(files_below(results)))
-    # A download lies in resources/ and, unpacked or copied, in the results.
-    need += 2 * sum(count or 0 for _, count in absent)
-    free = shutil.disk_usage(existing(results)).free
-    found = f"{size(free)} free at {results}, about {size(need)} needed"
-    found += f" and {unknown} downloads of unknown size" if unknown else ""
-    if free < need:
-        yield fail("disk", found, "free some, make results/ a link to a larger disk, or lower seeds or epochs")
-    else:
-        yield ok("disk", found)
-
-
-def memory_limit():
-    """Return how many bytes of memory this machine, or the container around us, has."""
-    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        if os.path.exists(path):
-            with open(path, encoding="ascii") as handle:
-                limits += [int(word) for word in handle.read().split() if word.isdecimal()]
-    return min(limits)
-
-
-def largest_rule(folder, qa=True):
-    """Return the largest `mem_mb` that the rule files ask for, and the rule's name; without qa.smk if not `qa`."""
-    largest, rule = (0, ""), ""
-    for path in sorted(glob.glob(os.path.join(folder, "*.smk"))):
-        if qa or os.path.basename(path) != "qa.smk":
-            with open(path, encoding="utf-8") as handle:
-                for name, wanted in re.findall(
-                    r"^\s*(?:use )?rule (\w+)|mem_mb=[^\d\n]*(\d+)", handle.read(), re.MULTILINE
-                ):
-                    rule = name or rule
-                    largest = max(largest, (int(wanted or 0), rule))
-    return largest
-
-
-def check_memory(case):
-    """The machine's memory against what the largest rule asks for."""
-    memory = memory_limit()
-    wanted, rule = largest_rule(os.path.join(case.root, "rules"), case.config is None or case.config["qa"]["enabled"])
-    found = f"{size(memory)}; the largest rule, {rule}, asks for {size(wanted * 1e6)}"
-    if memory < wanted * 1e6:
-        yield warn("memory", found, "CORES=1; if a job is killed nevertheless, lower its batch_size")
-    else:
-        yield ok("memory", found)
-
-
 def check_frameworks(case):
     """Whether the environment's main packages work, and the GPU: the driver's word and PyTorch's."""
     told = {}
@@ -442,252 +279,15 @@ def check_slurm(case):
         yield ok("slurm", found)
 
 
-def check_tools(case):
-    """What only single targets need."""
-    for name, commands, without, package in TOOLS:
-        path = next(filter(None, map(shutil.which, commands)), None)
-        if path:
-            yield ok(name, path)
-        else:
-            yield warn(name, f"none of {', '.join(commands)}: {without}", f"if that is wanted: install {package}")
-
-
-def check_locale(case):
-    """The encoding of names and of output."""
-    used = {name.upper().replace("-", "") for name in (sys.getfilesystemencoding(), locale.getpreferredencoding(False))}
-    if used == {"UTF8"}:
-        yield ok("locale", "UTF-8")
-    else:
-        yield warn("locale", f"{', '.join(sorted(used))} and not UTF-8", "export LC_ALL=C.UTF-8")
-
-
-def check_folders(case):
-    """The folders that are written to, and whether the results' file system knows locks."""
-    folders, faults = ("results", "resources", ".snakemake", tempfile.gettempdir()), []
-    for folder in folders:
-        place = existing(folder)
-        if not os.path.isdir(place):
-            faults.append(fail("folders", f"{place} is a file", "move it away: a folder is needed"))
-        elif not os.access(place, os.W_OK | os.X_OK):
-            remedy = "change its mode or owner, or work in another folder"
-            faults.append(fail("folders", f"{place} cannot be written to", remedy))
-    yield from faults or [ok("folders", f"{', '.join(folders)} can be written to")]
-    # On the folder itself: that needs no file, and a shared lock disturbs nobody.
-    fault = lock_fault(existing("results"))
-    if fault in (None, errno.EWOULDBLOCK):
-        yield ok("file locks", "the file system of results/ supports them")
-    else:
-        found = f"the file system of results/ has none ({os.strerror(fault)}): two runs of one study could collide"
-        yield warn("file locks", found, "mount it with locks (Lustre: flock), or make results/ a link to another disk")
-
-
-def lock_fault(path):
-    """Return None where a shared lock on a file or folder can be had (and is given back), else the error's number."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno
-    finally:
-        os.close(handle)
-    return None
-
-
-# --- what earlier runs left -----------------------------------------------------------------------------------------
-
-
-def running_here(folder):
-    """Return the ids of the Snakemake processes that work in a folder, as far as /proc tells."""
-    found = []
-    for place in glob.glob("/proc/[0-9]*"):
-        try:
-            with open(os.path.join(place, "cmdline"), "rb") as handle:
-                words = handle.read().split(b"\0")
-            if any(b"snakemake" in os.path.basename(word) for word in words[:4]) and os.path.samefile(
-                f"{place}/cwd", folder
-            ):
-                found.append(int(os.path.basename(place)))
-        except OSError:
-            continue  # it has ended, or is another user's
-    return sorted(found)
-
-
-def check_locks(case):
-    """A run in progress, or the lock of a killed one."""
-    # Told to take no lock, Snakemake minds none either.
-    with open(os.path.join(case.root, "profiles", "default", "config.yaml"), encoding="utf-8") as handle:
-        minded = not re.search(r"^nolock: *true\b", handle.read(), re.MULTILINE)
-    alive = running_here(os.curdir)
-    if alive:
-        found = f"Snakemake is running in this folder (process {', '.join(map(str, alive))})"
-        yield warn("lock", found, "wait for its end before you start the same study")
-    elif minded and glob.glob(".snakemake/locks/*.lock"):
-        found = "a killed run left Snakemake's lock in .snakemake/locks"
-        yield fail("lock", found, "if none runs on another machine either: `.venv/bin/snakemake --unlock`")
-    else:
-        yield ok("lock", "no study is running in this folder")
-    if case.config is None:
-        return
-    path = os.path.join("results", case.config["study"], ".lock")
-    if os.path.exists(path) and lock_fault(path) == errno.EWOULDBLOCK:
-        with open(path, encoding="utf-8", errors="replace") as handle:
-            said = " ".join(re.sub(r'[{}"]', "", handle.read(500)).split())
-        yield warn("lock", f"this study is running ({said or path})", "wait for its end")
-
-
-def check_leftovers(case):
-    """Saved training states, outputs half-made and temporary files of killed runs."""
-    # What a run in progress has not finished is no leftover.
-    if case.config is None or any(finding.status == "warn" for finding in check_locks(case)):
-        return
-    results = os.path.join("results", case.config["study"])
-    records = files_below(".snakemake/incomplete")
-    names = []
-    for record in records:
-        # Snakemake's own naming: base64, cut into folders marked @ where it is too long for a file name.
-        name = os.path.relpath(record, ".snakemake/incomplete").replace("@", "").replace(os.sep, "")
-        try:
-            names.append(base64.urlsafe_b64decode(name).decode())
-        except ValueError:
-            continue
-    unfinished = sorted(name for name in names if name.startswith(results + "/"))
-    if unfinished:
-        found = f"{len(unfinished)} outputs of a run that was stopped, such as {unfinished[0]}"
-        yield warn("unfinished", found, "run the same command again to make them")
-    else:
-        yield ok("unfinished", "no incomplete outputs")
-    states = [path for path in files_below(os.path.join(results, "state")) if path.endswith((".pt", ".safetensors"))]
-    if states:
-        runs = {os.path.dirname(path) for path in states}
-        found = f"{len(runs)} interrupted trainings ({size(bytes_of(states))}), such as {min(runs)}"
-        remedy = f"run again: it resumes from those of the same settings; remove {results}/state if none is wanted"
-        yield warn("states", found, remedy)
-    else:
-        yield ok("states", "no interrupted training")
-    parts = [path for path in files_below(results) if re.search(r"/\.(part|run)-", path)]
-    if parts:
-        found = f"{len(parts)} temporary files of killed jobs ({size(bytes_of(parts))}), such as {min(parts)}"
-        yield warn("leftovers", found, "run again: it removes them first; or remove them while nothing runs")
-    else:
-        yield ok("leftovers", "no temporary files of killed jobs")
-
-
-# --- files from elsewhere -------------------------------------------------------------------------------------------
-
-
-def check_mirror(case):
-    """Whether the mirror holds every file of the study, and the right one."""
-    if case.config is None or not case.config["mirror"]:
-        return
-    from common.files import sha256
-    from study.download import mirror_path
-
-    mirror, missing, wrong = case.config["mirror"], [], []
-    for url, (digest, count) in case.files.items():
-        path = os.path.join(mirror, mirror_path(url))
-        if not os.path.isfile(path):
-            missing.append((path, url))
-        elif count not in (None, os.path.getsize(path)) or digest not in (None, sha256(path)):
-            wrong.append((path, url))
-    for files, fault in ((missing, "missing"), (wrong, "not the file of the pinned hash")):
-        if files:
-            found = f"{len(files)} of {len(case.files)} files {fault}, such as {files[0][0]}"
-            yield fail("mirror", found, f"`make mirror` fills it; this one comes from {files[0][1]}")
-    if not missing and not wrong:
-        pinned = sum(digest is not None for digest, _ in case.files.values())
-        yield ok("mirror", f"{mirror} has all {len(case.files)} files; {pinned} are pinned and have the right hash")
-
-
-def check_checkpoint(case):
-    """Whether the folder that a study takes its checkpoint from has one."""
-    if case.config is None or case.config["checkpoint"]["source"] != "folder":
-        return
-    from study.addresses import CHECKPOINT_FILES, missing_checkpoint, uses_checkpoint
-
-    if not uses_checkpoint(case.config):
-        return
-    missing = missing_checkpoint(case.config)
-    if missing:
-        remedy = "run the study first that makes it, or name another folder in checkpoint.folder"
-        yield fail("checkpoint", f"there is no {missing}", remedy)
-    else:
-        yield ok("checkpoint", f"{case.config['checkpoint']['folder']} holds {', '.join(CHECKPOINT_FILES)}")
-
-
-def check_texts(case):
-    """Whether the tables of a study's own texts are there, as far as they lie on this machine."""
-    if case.config is None or case.config["data"]["source"] != "table":
-        return
-    from study.addresses import is_address, missing_file, table_files
-
-    files = [(split, file) for split, file in table_files(case.config["data"]["table"]) if not is_address(file)]
-    missing = [(split, fault) for split, file in files if (fault := missing_file(file))]
-    for split, fault in missing:
-        found, _, remedy = fault.partition("; ")
-        yield fail("texts", f"data.table.{split}: {found}", remedy)
-    if not missing:
-        yield ok("texts", f"{', '.join(file for _, file in files) or 'no table'} on this machine")
-
-
-def check_network(case):
-    """Whether each host answers that the study has yet to download from."""
-    if case.config is None or case.config["mirror"]:
-        return
-    import requests
-
-    from study.download import mirror_path
-
-    firsts = {}
-    for url in case.files:
-        if not os.path.exists(f"resources/{mirror_path(url)}"):
-            firsts.setdefault(url.split("/")[2], url)
-    if not firsts:
-        yield ok("network", "not needed: the study's files are all here")
-    remedy = "look at the connection and the proxy, or name a folder with the files: MIRROR=FOLDER"
-    for host, url in firsts.items():
-        try:
-            answer = requests.head(url, timeout=HOST_PATIENCE, allow_redirects=True)
-        except requests.exceptions.SSLError as error:
-            found = f"{host}: its TLS certificate is not accepted ({reason(error)})"
-            yield fail("network", found, "look at this machine's clock and certificates (REQUESTS_CA_BUNDLE)")
-        except requests.exceptions.Timeout:
-            yield fail("network", f"{host}: no answer in {HOST_PATIENCE} s", remedy)
-        except requests.exceptions.RequestException as error:
-            yield fail("network", f"{host}: {reason(error)}", remedy)
-        else:
-            # Some servers give no heads: that they answer is enough.
-            if answer.status_code < 400 or answer.status_code in (405, 501):
-                yield ok("network", f"{host} answers")
-            else:
-                found = f"{host} answers {answer.status_code} {answer.reason or ''}".strip() + f" for {url}"
-                yield warn("network", found, "look at the address in the study's file, or try later")
-
-
-def reason(error):
-    """Return the last, human part of a chained network exception."""
-    text = re.sub(r" ?\(_ssl\.c:\d+\)", "", str(error))
-    return re.split(r": |\[Errno -?\d+\] ", text)[-1].strip("'\")( ")[:200]
-
-
 CHECKS = (
+    check_study,
     check_python,
     check_compiler,
     check_make,
     check_environment,
     check_frameworks,
     check_processor,
-    check_disk,
-    check_memory,
     check_slurm,
-    check_tools,
-    check_locale,
-    check_folders,
-    check_locks,
-    check_leftovers,
-    check_mirror,
-    check_checkpoint,
-    check_texts,
-    check_network,
 )
 
 
@@ -719,10 +319,10 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     # A name may hold what the terminal cannot show.
     sys.stdout.reconfigure(errors="backslashreplace")
-    config, files, first = read_study(ROOT, options.study, options.mirror)
-    case = Case(ROOT, options.python, options.venv, environment_fault(options.venv), options.mirror, config, files)
+    broken = environment_fault(options.venv)
+    case = Case(ROOT, options.python, options.venv, broken, options.mirror, options.study)
     findings = []
-    for finding in itertools.chain([first], examine(case)):
+    for finding in examine(case):
         findings.append(finding)
         if not options.json:
             remedy = f" - {finding.remedy}" if finding.remedy else ""

@@ -14,10 +14,9 @@ import sys
 
 import pandas
 
-from analysis import plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_parameters, plot_recipes
-from analysis.lib import error_figures
-from analysis.lib.claims import without_names
-from analysis.lib.curves import accuracy_points
+from analysis import error_figures, plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_parameters, plot_recipes
+from analysis.claims import without_names
+from analysis.epoch_curves import accuracy_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
 from checkpoint import plot_pretraining
 from common.arms import arm_label
@@ -25,17 +24,27 @@ from common.errors import StudyError
 from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
 from common.frames import read_frame
-from data.lib.reviews import noun_of
+from data.reviews import noun_of
 from qa import plot_qa_loss, plot_rank_sweep
-from report.lib.arms import label_of
-from report.lib.formats import FILTERS
-from report.lib.sections_answer import side
+from report.arm_colours import label_of
+from report.formats import FILTERS
+from report.sections.answer.facts import side
+from tools.checked import check_results
+from tools.typed_numbers import typed_number
 
 # A column of a two-column article, and its whole width, in inches; smallest text there, in points.
 COLUMN, PAGE_WIDTH, SMALLEST = 3.35, 6.9, 6.0
-# A name in braces, such as {arms.fairseq-random.mean}; and a number that somebody typed.
+# What every hand-in reads; the crate names what else a study has.
+READ = (
+    "runs.tsv",
+    "history.tsv",
+    "test_accuracy.tsv",
+    "figures/arms.tsv",
+    "statistics/pairs.tsv",
+    "baselines.tsv",
+)
+# A name in braces, such as {arms.fairseq-random.mean}.
 NAME = re.compile(r"{([\w.-]+)}")
-TYPED = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
 
 
 def figures(folder, colours):
@@ -176,11 +185,10 @@ def filled(template, known):
                     + (f"; did you mean {{{near[0]}}}?" if near else "")
                     + " (numbers.tsv lists the names)"
                 )
-        words = NAME.sub("", re.sub(r"!?\[[^]]*\]\([^)]*\)|`[^`]*`", "", line))
-        typed = TYPED.search(without_names(words, arms))
+        typed = typed_number(without_names(NAME.sub(" ", line), arms))
         if typed and "<!-- own number -->" not in line:
             raise StudyError(
-                f"report.template.md, line {place}: {typed[0]} was typed; write its name in braces (numbers.tsv), or "
+                f"report.template.md, line {place}: {typed} was typed; write its name in braces (numbers.tsv), or "
                 "end the line with <!-- own number --> if no file of the study has it"
             )
         lines.append(NAME.sub(lambda found: known[found[1]][0], line).replace(" <!-- own number -->", ""))
@@ -261,9 +269,10 @@ def main(folder):
     Raises:
         StudyError: the study is not finished, or report.template.md names what it does not have.
     """
-    for name in ("report.html", "runs.tsv", "statistics/pairs.tsv", "settings.json"):
+    for name in ("report.html", "runs.tsv", "statistics/pairs.tsv", "settings.json", "ro-crate-metadata.json"):
         if not os.path.exists(os.path.join(folder, name)):
             raise StudyError(f"{folder} has no {name}: finish the study first (make, or make study STUDY=FILE)")
+    check_results(folder, READ)
     place = os.path.join(folder, "handin")
     known = numbers(folder)
     rows = [{"name": name, "number": text, "file": file, "row": line} for name, (text, file, line) in known.items()]

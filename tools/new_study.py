@@ -17,7 +17,9 @@ import yaml
 
 from common.errors import StudyError
 from common.files import atomic_path, write_text
-from data.lib.tables import read_examples, read_rows, read_table
+from data.reviews import decode
+from data.text_tables import quoting_of, read_examples, read_rows, read_table
+from data.words import length_unit, measure_lengths
 from study.addresses import is_address
 from study.configuration import load_study
 
@@ -35,6 +37,8 @@ VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32
 PASSES = 60
 # Tokens of a word, roughly: with that vocabulary, and with a smaller one; tokens of an input are a multiple of 32.
 TOKENS_PER_WORD, TOKENS_PER_WORD_OF_FEW, STEP, LONGEST = 1.6, 3, 32, 512
+# At most, where texts are measured in characters.
+TOKENS_PER_CHARACTER = 1
 
 
 def columns_in(path, named):
@@ -55,18 +59,19 @@ def columns_in(path, named):
 
 
 def read_frame(files, columns):
-    """Return a frame with a row for each text, or pair of texts: split, text, label, words (its number of words).
+    """Return a frame with a row for each text, or pair of texts: split, text, label, place, length, unit of lengths.
 
     Args:
         files: {split: path}.
         columns: text, label and second (None where a row is one text), by name or number.
 
     Raises:
-        StudyError: see `data.lib.tables.read_examples`.
+        StudyError: see `data.text_tables.read_examples`.
     """
     rows = [(split, *example) for split, path in files.items() for example in read_examples(path, **columns)]
     frame = pandas.DataFrame(rows, columns=["split", "text", "label", "place"])
-    return frame.assign(words=frame["text"].str.split().str.len())
+    unit = length_unit(frame.loc[frame["split"] == "train", "text"])
+    return frame.assign(length=measure_lengths(frame["text"], unit), unit=unit)
 
 
 def classes_of(frame):
@@ -102,17 +107,26 @@ def check_labels(frame, files):
             )
 
 
+def quotation_marks(path):
+    """Return in words whose the quotation marks at the beginning of cells are; empty where the format decides."""
+    if not path.lower().endswith(".tsv"):
+        return ""
+    with open(path, "rb") as handle:
+        own = quoting_of(path, decode(handle.read(), path)) == "none"
+    return ", quotation marks read as the texts' own (data.table.quoting: none)" if own else ""
+
+
 def describe(frame, files, labels):
     """Return in words what the files hold: rows, classes, lengths, repeated texts, texts of test that train has."""
     lines = []
     for split, path in files.items():
         part = frame[frame["split"] == split]
         counts = part["label"].value_counts()
-        lines.append(f"{split}: {path}, {len(part)} rows")
+        lines.append(f"{split}: {path}, {len(part)} rows{quotation_marks(path)}")
         shares = (f"{name} {counts[name]} ({counts[name] / len(part):.0%})" for name in labels)
         lines.append(f"  classes: {', '.join(shares)}")
-        words = part["words"]
-        lines.append(f"  words in a text: median {words.median():g}, longest {words.max()}")
+        length, unit = part["length"], part["unit"].iloc[0]
+        lines.append(f"  {unit} in a text: median {length.median():g}, longest {length.max()}")
         lines.append(f"  texts that occur before in this file: {part['text'].duplicated().sum()}")
     for split, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
         if {split, other} <= files.keys():
@@ -129,22 +143,25 @@ def sizes(train):
         train: the rows of train.
 
     Returns:
-        dict: vocab_size, n_words (different ones), positions, long (words of all but the longest 5 % of the texts),
-        updates, passes, warmup.
+        dict: vocab_size, n_different (words, or characters), unit, positions, long (the length, in that unit, of all
+        but the longest 5 % of the texts), updates, passes, warmup.
     """
-    texts = train["text"]
+    texts, unit = train["text"], train["unit"].iloc[0]
     n_words, n_signs = len(set(" ".join(texts).split())), len(set("".join(texts)))
     # Merging pieces makes at least each different word; a fifth of the texts is held out and so are their words.
     most = max(VOCABULARY, 2 * n_signs)
     vocab_size = min(most, max(100, n_signs + n_words // 2))
-    long = int(train["words"].quantile(0.95))
+    long = int(train["length"].quantile(0.95))
     tokens = long * (TOKENS_PER_WORD if vocab_size >= VOCABULARY else TOKENS_PER_WORD_OF_FEW)
+    if unit == "characters":
+        tokens = long * TOKENS_PER_CHARACTER
     positions = min(LONGEST, (int(tokens) + 2 + STEP) // STEP * STEP)
     updates = min(UPDATES, max(200, PASSES * len(train) // BATCH // 20 * 20))
     passes = max(1, round(updates * BATCH / len(train)))
     return {
         "vocab_size": vocab_size,
-        "n_words": n_words,
+        "n_different": n_signs if unit == "characters" else n_words,
+        "unit": unit,
         "positions": positions,
         "long": long,
         "updates": updates,

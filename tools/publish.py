@@ -7,6 +7,7 @@ The results go to published/README.md, whole, and to README.md, in short, where 
 Texts of reviews and weights are never copied.
 """
 
+import glob
 import json
 import os
 import re
@@ -14,13 +15,15 @@ import shutil
 import sys
 from urllib.parse import unquote
 
-from analysis.lib.verdicts import points
-from common.arms import arm_label, arms_of_pair, named_arms, percent
+from analysis.verdicts import points
+from common.arms import arm_label, arms_of_pair, percent
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
+from study.baselines import linear_arms
 from study.configuration import load_study
 from study.qa_arms import qa_arms
 from tools import compare
+from tools.checked import check_results
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe, chosen, narrowing, spread
 
@@ -31,13 +34,15 @@ FILES = (
     "history.tsv",
     "test_accuracy.md",
     "statistics/pairs.tsv",
+    "statistics/baselines.tsv",
     "baselines.tsv",
     "figures/arms.svg",
 )
-# The same, of a study that pretrains or answers questions.
-WHERE_MADE = ("checkpoint/pretraining.tsv", "qa/runs.tsv", "qa/summary.tsv")
+# The same, of a study that pretrains, tunes a model to answer questions, or asks its own.
+WHERE_MADE = ("checkpoint/pretraining.tsv", "qa/runs.tsv", "qa/summary.tsv", "questions.json")
 # Each run's own records, which `make regenerate` makes the tables from.
 RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weights.json")
+MEASURED = os.path.join("benchmarks", "finetune_*", "*", "seed*.tsv")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
@@ -77,10 +82,10 @@ def finished(folder):
         folder: results folder, or the published copy.
     """
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
-    found = [os.path.join("finetuning", row["arm"], f"seed{row['seed']}") for row in named_arms(runs)]
+    found = [os.path.join("finetuning", row["arm"], f"seed{row['seed']}") for row in runs]
     table = os.path.join(folder, "qa", "runs.tsv")
     if os.path.exists(table):
-        found += [os.path.join("qa", qa_arm(row), f"seed{row['seed']}") for row in read_tsv(table)]
+        found += [os.path.join("qa", row["arm"], f"seed{row['seed']}") for row in read_tsv(table)]
     return found
 
 
@@ -138,17 +143,12 @@ def made(results, config, compared):
     )
 
 
-def qa_arm(row):
-    """Return the arm of a row of a question-answering table; earlier releases named arms by their rank alone."""
-    return row.get("arm") or f"rank{row['rank']}"
-
-
 def answers(folder):
     """Return the sentence on question answering, from qa/runs.tsv and qa/summary.tsv."""
     runs = read_tsv(os.path.join(folder, "qa", "runs.tsv"))
-    means = {(qa_arm(row), row["metric"]): row for row in read_tsv(os.path.join(folder, "qa", "summary.tsv"))}
+    means = {(row["arm"], row["metric"]): row for row in read_tsv(os.path.join(folder, "qa", "summary.tsv"))}
     parts = []
-    for arm, rank in dict.fromkeys((qa_arm(row), row["rank"]) for row in runs):
+    for arm, rank in dict.fromkeys((row["arm"], row["rank"]) for row in runs):
         label = f"rank {rank}" if arm == f"rank{rank}" else f"{arm} (rank {rank})"
         before, after = (means[arm, f"heldout_loss_{when}"] for when in ("before", "after"))
         ddof = f" ± {float(after['sd_ddof1']):.2f} (ddof 1)" if after["sd_ddof1"] else ""
@@ -208,7 +208,7 @@ def summary(folder, link):
         StudyError: a file is missing.
     """
     table = ["| Arm | Seeds (n) | Test accuracy, % (mean ± SD, ddof 1) |", "| :-- | --: | --: |"]
-    for row in named_arms(read_tsv(os.path.join(folder, "test_accuracy.tsv"))):
+    for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")):
         table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {spread(row)} |")
     pairs = telling_pairs(folder)
     better = [said(row) for row in pairs if row["claim"] in ("difference", "if_normal")]
@@ -218,9 +218,39 @@ def summary(folder, link):
     simple = [row for row in read_tsv(os.path.join(folder, "baselines.tsv")) if row["baseline"] != "majority"]
     best = max(simple, key=lambda row: float(row["valid_accuracy"]))
     sentences.append(
-        f"- A linear model chosen on validation ({best['features']}) reaches {percent(best['test_accuracy'])} %."
+        f"- A linear model chosen on validation ({best['features']}) reaches {percent(best['test_accuracy'])} %, "
+        f"{'; '.join(beside(folder, best['baseline'], lambda row: row['init'] == 'pretrained'))}."
     )
     return "\n".join([*table, "", *sentences, "", f"[Report]({link}/report.html) · [every number]({link})"])
+
+
+def chosen_model(folder):
+    """Return the name of the simple model with the highest accuracy on validation, the largest class left out."""
+    simple = [row for row in read_tsv(os.path.join(folder, "baselines.tsv")) if row["baseline"] != "majority"]
+    return max(simple, key=lambda row: float(row["valid_accuracy"]))["baseline"] if simple else None
+
+
+def beside(folder, baseline, wanted=lambda row: True):
+    """Return how far arms lie from a simple model, in words: the same test texts, paired.
+
+    Args:
+        folder: of the study.
+        baseline: the model's name.
+        wanted: of a row of statistics/baselines.tsv: whether its arm is named.
+    """
+    said = []
+    for row in read_tsv(os.path.join(folder, "statistics", "baselines.tsv")):
+        if row["baseline"] != baseline or not wanted(row):
+            continue
+        name, interval = arm_label(row["arm"]).replace(",", ""), "one seed, no interval"
+        ahead = -1 if float(row["difference"]) < 0 else 1
+        if row["low"]:
+            low, high = sorted(ahead * float(row[bound]) for bound in ("low", "high"))
+            interval = f"95 % interval {points(low)} to {points(high)}"
+            interval += "" if row["claim"] == "difference" else ", not shown"
+        size = points(abs(float(row["difference"])), sign=False)
+        said.append(f"{size} points {'more' if ahead < 0 else 'less'} than {name} ({interval})")
+    return said
 
 
 def by_arm(folder, link):
@@ -264,7 +294,12 @@ def block(folder, link):
         f"{row['features']} {100 * float(row['test_accuracy']):.2f} %"
         for row in read_tsv(os.path.join(folder, "baselines.tsv"))
     ]
-    facts = [f"Baselines on the same splits: {'; '.join(baselines)}."]
+    facts = [f"Simple models on the same splits: {'; '.join(baselines)}."]
+    left_out = {row["arm"] for row in recipes_of(folder) if row["best"] != "true"}
+    for row in read_tsv(os.path.join(folder, "baselines.tsv")):
+        compared = beside(folder, row["baseline"], lambda one: one["arm"] not in left_out)
+        if row["baseline"] == chosen_model(folder) and compared:
+            facts.append(f"The one that validation prefers, {row['features']}, has {'; '.join(compared)}.")
     curve = os.path.join(folder, "checkpoint", "pretraining.tsv")
     if os.path.exists(curve):
         last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]
@@ -307,9 +342,7 @@ def recipe(folder):
 
 def is_asked(folder):
     """Tell whether a study has at most one arm of each framework and start."""
-    arms = {
-        (row["framework"], row["init"], row["arm"]) for row in named_arms(read_tsv(os.path.join(folder, "runs.tsv")))
-    }
+    arms = {(row["framework"], row["init"], row["arm"]) for row in read_tsv(os.path.join(folder, "runs.tsv"))}
     return len(arms) == len({arm[:2] for arm in arms})
 
 
@@ -391,6 +424,7 @@ def main(results, config, folder, pages):
     report = os.path.join(results, "report.html")
     if not os.path.exists(report):
         raise StudyError(f"{report} is missing: finish the study first")
+    check_results(results)
     check_texts(results)
     texts = []
     for page in pages:
@@ -403,8 +437,13 @@ def main(results, config, folder, pages):
     for page, (start, end) in ((whole, CONCLUSIONS), (short, brief)):
         if start in page:
             with_block(page, "", start, end)
-    optional = [*WHERE_MADE, *(os.path.join(run, name) for run in planned(config) for name in RECORDS)]
+    simple = [os.path.join("finetuning", name, "seed0") for name in linear_arms(config["finetuning"])]
+    runs = [*planned(config), *simple]
+    optional = [*WHERE_MADE, *(os.path.join(run, name) for run in runs for name in RECORDS)]
+    optional += [f"{run.replace('finetuning', 'predictions', 1)}.json" for run in runs if run.startswith("finetuning")]
     there = [name for name in optional if os.path.exists(os.path.join(results, name))]
+    # What each training took, which the page prints.
+    there += [os.path.relpath(path, results) for path in sorted(glob.glob(os.path.join(results, MEASURED)))]
     with atomic_path(folder) as temporary:
         for name in dict.fromkeys([*FILES, *there, *links(report), *crate_files(results)]):
             source, destination = os.path.join(results, name), os.path.join(temporary, name)

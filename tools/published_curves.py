@@ -4,8 +4,8 @@ import os
 
 from common.arms import percent
 from common.files import read_tsv
-from finetuning.lib.learning_curves import REVIEWS
-from report.lib.sections_learning_curves import SIMPLE
+from finetuning.learning_curves import REVIEWS
+from report.sections.learning_curves.facts import SIMPLE
 from tools.published_recipes import spread
 
 

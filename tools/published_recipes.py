@@ -2,11 +2,11 @@
 
 import os
 
-from analysis.lib.verdicts import points
+from analysis.verdicts import points
 from common.arms import percent
 from common.files import read_tsv
-from finetuning.lib.recipes import OWN, SAME
-from report.lib.shown import unshown
+from finetuning.recipes import OWN, SAME
+from report.shown import unshown
 from study.grids import written
 
 CLAIMED = {"difference": "", "if_normal": ", if the seeds' accuracies are taken as normal"}

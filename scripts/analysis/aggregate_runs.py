@@ -1,40 +1,20 @@
 """Join the files of every run into two long tables: runs.tsv and history.tsv."""
 
-import re
-
 import pandas
 
-from analysis.lib.predictions import read_answers
-from analysis.lib.records import check_history, check_labels, check_record, check_selected, check_settings
-from common.arms import ARM, named_arms, run_label
+from analysis.prediction_tables import read_answers
+from analysis.run_records import check_history, check_labels, check_record, check_selected, check_settings
+from common.arms import ARM, run_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
 from common.frames import read_frame
+from finetuning.seals import check_seal, run_of
 from study.tables import columns_of, frame_rows, write_table
 
 IDENTITY = [*ARM, "seed"]
 # Of each run's run.json.
 RECORDED = ["n_train", "n_valid", "total_updates", "warmup_updates", "train_seconds", "precision", "threads"]
-_PLACE = re.compile(r"([^/]+)/seed(\d+)(?:/[^/]+|\.tsv)$")
-
-
-def run_of(path):
-    """Return the run (arm, seed) that a file belongs to, from .../ARM/seedN/FILE or .../ARM/seedN.tsv.
-
-    Raises:
-        StudyError: the path does not end that way.
-    """
-    match = _PLACE.search(str(path).replace("\\", "/"))
-    if not match:
-        raise StudyError(f"{path} is not a run's file (expected .../ARM/seedN/FILE or .../ARM/seedN.tsv)")
-    return match[1], int(match[2])
-
-
-def read_record(path):
-    """Return a run's run.json; one of an earlier release gets its arm's name."""
-    (record,) = named_arms([read_json(path)])
-    return record
 
 
 def by_run(paths, runs, what):
@@ -72,7 +52,7 @@ def read_run(run, record, selected, history, splits, n_train=None):
     Raises:
         StudyError: run.json names another run, or its files disagree with each other or with the data.
     """
-    path, chosen_path, record, selected = record, selected, read_record(record), read_json(selected)
+    path, chosen_path, record, selected = record, selected, read_json(record), read_json(selected)
     if (record["arm"], int(record["seed"])) != run:
         other = run_label(record["arm"], record["seed"])
         raise StudyError(f"run {run_label(*run)}: its run.json says {other}; train this run again")
@@ -85,10 +65,11 @@ def read_run(run, record, selected, history, splits, n_train=None):
     return row | {key: record.get(key) for key in RECORDED}
 
 
-def aggregate(records, selected, histories, predictions, manifest, study, subsets=None):
+def aggregate(records, selected, histories, predictions, manifest, study, subsets=None, seals=None):
     """Return runs.tsv as a frame, in the order of `records`.
 
-    The test accuracy is counted from the predictions; no other test figure is read. `subsets` is as in `main`.
+    The test accuracy is counted from the predictions; no other test figure is read. `subsets` and `seals` are as in
+    `main`.
 
     Raises:
         StudyError: files of a run are missing, name another run, or disagree with each other, other runs or the data.
@@ -98,10 +79,13 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
     selected = by_run(selected, runs, "selected.json")
     histories = by_run(histories, runs, "history.tsv")
     predictions = by_run(predictions, runs, "predictions")
+    for key, seal in by_run(seals, runs, "seal of its evaluation").items() if seals is not None else ():
+        files = {"predictions": predictions, "record": records, "history": histories, "selected": selected}
+        check_seal(seal, {name: paths[key] for name, paths in files.items()})
     splits = manifest["splits"]
     sizes = subsets or {}
     rows = [read_run(run, records[run], selected[run], histories[run], splits, sizes.get(run[0])) for run in runs]
-    check_settings({path: read_record(path) for path in records.values()})
+    check_settings({path: read_json(path) for path in records.values()})
     # As objects, numbers stay what the files say: pandas would make floats of whole numbers beside an empty cell.
     table = pandas.DataFrame(rows, dtype=object)
     labels, answers = read_answers(predictions)
@@ -114,20 +98,21 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
         n_test=len(labels),
         test_accuracy=n_correct / len(labels),
     )
-    return table[columns_of("runs.tsv")]
+    return table[columns_of("runs")]
 
 
-def join_histories(runs, histories, test_curves):
+def join_histories(runs, histories, test_curves, curved=None):
     """Return history.tsv as a frame: every run's history, then its accuracy on test by epoch where there is one.
 
-    Values are copied as text, so no digit is lost.
+    Values are copied as text, so no digit is lost. `curved` is as in `main`.
 
     Raises:
         StudyError: a run has no history; a history has rows of test, which training must not see.
     """
     identities = {(row["arm"], int(row["seed"])): row for row in runs[IDENTITY].to_dict("records")}
     histories = by_run(histories, identities, "history.tsv")
-    curves = by_run(test_curves, identities, "test_curve.tsv") if test_curves else {}
+    wanted = [run for run in identities if curved is None or run[0] in curved]
+    curves = by_run(test_curves, wanted, "test_curve.tsv") if test_curves else {}
     parts = []
     for name, identity in identities.items():
         for path in filter(None, (histories[name], curves.get(name))):
@@ -136,10 +121,23 @@ def join_histories(runs, histories, test_curves):
             if not misplaced.empty:
                 raise StudyError(f"{path} holds rows of split {misplaced.iloc[0]}, which do not belong there")
             parts.append(part.assign(**identity))
-    return pandas.concat(parts)[columns_of("history.tsv")]
+    return pandas.concat(parts)[columns_of("history")]
 
 
-def main(records, selected, histories, predictions, test_curves, manifest, runs, history, study, subsets=None):
+def main(
+    records,
+    selected,
+    histories,
+    predictions,
+    test_curves,
+    manifest,
+    runs,
+    history,
+    study,
+    subsets=None,
+    curved=None,
+    seals=None,
+):
     """Write runs.tsv (one row per run) and history.tsv (one row per run, epoch, split and metric).
 
     Args:
@@ -153,14 +151,16 @@ def main(records, selected, histories, predictions, test_curves, manifest, runs,
         history: table to write.
         study: name of the study.
         subsets: {arm: reviews that it learns from, None: all}; None: every arm learns from all.
+        curved: the arms whose runs have a test_curve.tsv, where any has one; None: all arms.
+        seals: every run's seal, which its evaluation wrote; None: records that no evaluation of ours made.
 
     Raises:
         StudyError: names the run whose files are missing or disagree with the others'.
     """
-    table = aggregate(records, selected, histories, predictions, read_json(manifest), study, subsets)
-    write_table(runs, "runs.tsv", frame_rows(table))
-    joined = join_histories(table, histories, test_curves)
-    write_table(history, "history.tsv", frame_rows(joined))
+    table = aggregate(records, selected, histories, predictions, read_json(manifest), study, subsets, seals)
+    write_table(runs, "runs", frame_rows(table))
+    joined = join_histories(table, histories, test_curves, curved)
+    write_table(history, "history", frame_rows(joined))
     print(f"{len(table)} runs")
 
 

@@ -4,11 +4,11 @@ import glob
 import math
 import os
 
-from analysis.lib.parameters import CONVENTIONS, PUBLISHED, count_by, counted_terms, is_buffer, read_shapes, size_of
+from analysis.parameter_counts import CONVENTIONS, PUBLISHED, count_by, counted_terms, is_buffer, read_shapes, size_of
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
-from study.parameters import PUBLISHED_SIZE, terms
+from study.rule_parameters import PUBLISHED_SIZE, terms
 from study.tables import columns_of, write_table
 
 TERM_NOTES = {
@@ -31,7 +31,7 @@ def row(section, item, formula, value, expected, note):
     """Return a row of the ledger; `agrees` is empty where there is nothing to agree with."""
     agrees = None if expected is None else value == expected
     cells = (section, item, formula, value, expected, agrees, note)
-    return dict(zip(columns_of("parameter_ledger.tsv"), cells, strict=True))
+    return dict(zip(columns_of("parameter_ledger"), cells, strict=True))
 
 
 def analytic_rows(size):
@@ -168,7 +168,7 @@ def main(models, names, ledger, configured, classes, foreign=()):
     for row in rows:
         if row["agrees"] is False:
             print(f"{row['section']}, {row['item']}: {row['count']} counted, {row['expected']} expected")
-    write_table(ledger, "parameter_ledger.tsv", rows)
+    write_table(ledger, "parameter_ledger", rows)
 
 
 if __name__ == "__main__":

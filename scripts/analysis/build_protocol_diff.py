@@ -3,7 +3,8 @@
 import json
 import math
 
-from common.arms import named_arms, run_label
+import frameworks
+from common.arms import run_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
@@ -25,7 +26,7 @@ PER_INIT = ("initialisation",)
 # Weights that only one framework's arms draw: there is nothing to compare.
 NOT_APPLICABLE = "not applicable"
 # A part that one framework's model alone has: the other has none of it and so records nothing.
-ONLY_OF = {"token_types": "huggingface"}
+ONLY_OF = {part: name for name in frameworks.names() for part in frameworks.load(name).ONLY}
 
 
 def same(first, second):
@@ -163,9 +164,9 @@ def compare(runs, excused=None):
     excused = EXCUSED if excused is None else excused
     frameworks = list(dict.fromkeys(run["framework"] for run in runs))
     protocols, arms = [], {}
-    for record in named_arms(runs):
+    for record in runs:
         arms.setdefault((record["framework"], record["init"]), set()).add(record["arm"])
-    for record in named_arms(runs):
+    for record in runs:
         if not record.get("protocol"):
             name = run_label(record["arm"], record["seed"])
             raise StudyError(f"run {name} recorded no protocol: delete its run.json and run it again")
@@ -215,7 +216,7 @@ def main(records, table, mode, arms, excused=None):
     """Write the protocol diff.
 
     Args:
-        records: paths of every run's run.json.
+        records: paths of every run's run.json; those of frameworks that train no weights are left out.
         table: TSV to write: setting, one column a framework, equal, note.
         mode: "matched" (between an arm and its `match`, a difference that is not excused is an error) or "published"
             (differences are shown).
@@ -227,11 +228,11 @@ def main(records, table, mode, arms, excused=None):
     """
     if mode not in MODES:
         raise StudyError(f"finetuning.protocol is {mode!r}: use one of {', '.join(MODES)}")
-    records = named_arms([read_json(path) for path in records])
+    records = [record for record in map(read_json, records) if frameworks.load(record["framework"]).CHECKPOINTS]
     for group in matched_groups(records, arms, mode):
         refuse(*compare(group, excused))
-    rows, frameworks = compare(records, excused)
-    write_table(table, "protocol_diff.tsv", rows, ("setting", *sorted(frameworks), "equal", "note"))
+    rows, columns = compare(records, excused)
+    write_table(table, "protocol_diff", rows, ("setting", *sorted(columns), "equal", "note"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Check claims: the lab's published statements against their own numbers, and the study's own against its files."""
 
-from analysis.lib.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
+from analysis.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
 from common.arms import arm_label, percent
 from common.entry import run
 from common.errors import StudyError

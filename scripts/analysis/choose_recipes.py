@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from analysis.lib.intervals import t_interval
-from analysis.lib.pairs import OPTIONS
+from analysis.arm_pairs import OPTIONS
+from analysis.intervals import t_interval
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
@@ -91,15 +91,15 @@ def main(runs, recipes, table, seeds):
 
     Args:
         runs: runs.tsv.
-        recipes: what `finetuning.lib.recipes.tried_recipes` returns.
+        recipes: what `finetuning.recipes.tried_recipes` returns.
         table, seeds: TSV files to write: recipes.tsv and recipes/runs.tsv.
     """
     arms = {}
     for row in read_frame(runs).to_dict("records"):
         numbers = {key: float(row[key]) for key in ("valid_accuracy", "test_accuracy")}
         arms.setdefault(row["arm"], []).append({"seed": row["seed"], "n_valid": int(row["n_valid"]), **numbers})
-    write_table(table, "recipes.tsv", describe(arms, recipes))
-    write_table(seeds, "recipes/runs.tsv", by_run(arms, recipes))
+    write_table(table, "recipes", describe(arms, recipes))
+    write_table(seeds, "recipe_runs", by_run(arms, recipes))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ A record, like the parameter ledger: made once, from the logs, benchmarks and ou
 """
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -178,15 +179,15 @@ def default_rows(stock, protocol):
     """Return the settings in which the lab's fairseq recipe and Hugging Face's example differ, and what was run.
 
     Args:
-        stock: {framework: the settings of its own defaults, of `finetuning.lib.protocol.framework_settings`}.
+        stock: {framework: the settings of its own defaults, of `finetuning.protocol.framework_settings`}.
         protocol: rows of protocol_diff.tsv, read back from the frameworks' objects.
     """
     recorded = {row["setting"]: row for row in protocol}
     rows = []
-    for setting in stock["huggingface"]:
-        # fairseq's model has no token-type vector to set.
+    for setting in dict.fromkeys(key for its in stock.values() for key in its):
+        # A model that has no place for a setting, such as a token-type vector, does without.
         values = {f"{name}_default": stock[name].get(setting, False) for name in stock}
-        if values["fairseq_default"] != values["huggingface_default"]:
+        if len({json.dumps(value) for value in values.values()}) > 1:
             ran = recorded.get(RECORDED_AS.get(setting, setting), {})
             rows.append({"setting": setting, **values} | {name: ran.get(name, "none") for name in stock})
     return rows
@@ -217,9 +218,9 @@ def main(benchmarks, runs, logs, protocol, steps, arms, stock, table, summary, d
         for row in read_tsv(runs)
     }
     rows = step_rows(steps, arms, benchmarks, clocks, logs, made)
-    write_table(table, "frameworks/steps.tsv", rows)
-    write_table(summary, "frameworks/summary.tsv", sums(rows))
-    write_table(defaults, "frameworks/defaults.tsv", default_rows(stock, read_tsv(protocol)))
+    write_table(table, "framework_steps", rows)
+    write_table(summary, "framework_summary", sums(rows))
+    write_table(defaults, "framework_defaults", default_rows(stock, read_tsv(protocol)))
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ import itertools
 
 import numpy as np
 
-from analysis.lib import inference
-from analysis.lib.pairs import OPTIONS
-from analysis.lib.scored import compared, read_runs
-from analysis.lib.verdicts import judge
+from analysis import inference
+from analysis.arm_pairs import OPTIONS
+from analysis.scored import compared, read_runs
+from analysis.verdicts import judge
 from common.entry import run
 from common.files import read_tsv
 from common.frames import read_frame
-from finetuning.lib.recipes import OWN, SAME
+from finetuning.recipes import OWN, SAME
 from study.tables import write_table
 
 
@@ -110,9 +110,7 @@ def differences(arms, recipes, best, options):
         own = {init: best[start] for init, start in starts.items()}
         place = {"pair": pair, "comparison": OWN, "peak_lr": None, "epochs": None}
         rows.append(place | compare(arms, own["pretrained"], own["random"], options))
-    for column in ("welch_p", "seeds_p"):
-        for row, p in zip(rows, inference.holm([row[column] for row in rows]), strict=True):
-            row[f"{column}_holm"] = p
+    inference.correct(rows, "welch_p", "seeds_p")
     for row in rows:
         row["claim"] = judge(row, options["alpha"])
     return rows
@@ -126,17 +124,17 @@ def main(runs, predictions, table, run_keys, recipes, differing, interacting, op
         predictions: every run's predictions on test.
         table: recipes.tsv, with what validation chose.
         run_keys: (arm, seed) of each of the predictions.
-        recipes: what `finetuning.lib.recipes.compared_recipes` returns.
+        recipes: what `finetuning.recipes.compared_recipes` returns.
         differing, interacting: TSV files to write: of the folder recipes differences.tsv and interactions.tsv.
         options: dict with the keys of `OPTIONS`.
 
     Raises:
-        StudyError: see `analysis.lib.scored.load_runs`.
+        StudyError: see `analysis.scored.load_runs`.
     """
     arms = {arm.arm: of for arm, of in read_runs(read_frame(runs), predictions, run_keys).items()}
     best = {row["start"]: row["arm"] for row in read_tsv(table) if row["best"] == "true"}
-    write_table(differing, "recipes/differences.tsv", differences(arms, recipes, best, options))
-    write_table(interacting, "recipes/interactions.tsv", interactions(arms, recipes, options))
+    write_table(differing, "recipe_differences", differences(arms, recipes, best, options))
+    write_table(interacting, "recipe_interactions", interactions(arms, recipes, options))
 
 
 if __name__ == "__main__":

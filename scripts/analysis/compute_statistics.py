@@ -3,20 +3,20 @@
 import numpy as np
 import pandas
 
-from analysis.lib import inference
-from analysis.lib.intervals import t_interval
-from analysis.lib.pairs import OPTIONS, bootstrap, compare_all
-from analysis.lib.scored import read_runs
+from analysis import inference
+from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
+from analysis.intervals import t_interval
+from analysis.scored import read_runs
 from common.arms import ARM, summarise
 from common.entry import run
 from common.figures import majority_shares
 from common.files import read_json, write_json
 from common.frames import read_frame
-from data.lib.reviews import noun_of
+from data.reviews import noun_of
 from study.tables import columns_of, frame_rows, write_table
 
 # Of the tables in statistics/.
-NAMES = ("arms", "pairs", "mcnemar")
+TABLES = ("arm_statistics", "pairs", "mcnemar")
 
 
 def judge_learning(arms, majority_share, alpha):
@@ -33,7 +33,7 @@ def judge_learning(arms, majority_share, alpha):
         inference.chance_p(n_right, n, majority_share) for n_right, n in zip(n_correct, table["n_valid"], strict=True)
     ]
     table = table.assign(majority_share=majority_share, p_value=p_values)
-    return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned.tsv")]
+    return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned")]
 
 
 def describe_arm(arm, runs, n_learned, values, level):
@@ -90,11 +90,9 @@ def compute(arms, majority_share, options, texts="reviews"):
     values = bootstrap(arms, options)
     described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
     pairs, mcnemar = compare_all(arms, values, n_learned, options, texts)
-    tables = zip(NAMES, (described, pairs, mcnemar), strict=True)
+    tables = zip(TABLES, (described, pairs, mcnemar), strict=True)
     # As objects, an empty cell is None and a whole number stays one.
-    return learned, *(
-        pandas.DataFrame(rows, columns=columns_of(f"statistics/{name}.tsv"), dtype=object) for name, rows in tables
-    )
+    return learned, *(pandas.DataFrame(rows, columns=columns_of(name), dtype=object) for name, rows in tables)
 
 
 def describe_method(options, noun):
@@ -102,7 +100,7 @@ def describe_method(options, noun):
 
     Args:
         options: dict with the keys of `OPTIONS`.
-        noun: see `data.lib.reviews.noun_of`.
+        noun: see `data.reviews.noun_of`.
     """
     words = {
         "mean": "over seeds, of the accuracy on test at each run's selected epoch",
@@ -146,7 +144,7 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     majority_share = majority_shares(manifest, ["valid"])["valid"]
     noun = noun_of(manifest)
     tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options, noun["many"])
-    paths, names = (learned, arms, pairs, mcnemar), ("learned.tsv", *(f"statistics/{name}.tsv" for name in NAMES))
+    paths, names = (learned, arms, pairs, mcnemar), ("learned", *TABLES)
     for path, name, table in zip(paths, names, tables, strict=True):
         write_table(path, name, frame_rows(table))
     write_json(method, describe_method(options, noun))

@@ -2,7 +2,7 @@
 
 import pandas
 
-from analysis.lib.predictions import read_answers
+from analysis.prediction_tables import read_answers
 from common.entry import run
 from study.tables import frame_rows, write_table
 
@@ -22,7 +22,7 @@ def main(predictions, errors):
     n_right = answers.eq(labels, axis=0).sum(axis=1)
     outcomes = n_right.map({0: "all wrong", n_runs: "all right"}).fillna("runs disagree")
     table = {"id": labels.index, "label": labels, "n_runs": n_runs, "n_right": n_right, "outcome": outcomes}
-    write_table(errors, "errors.tsv", frame_rows(pandas.DataFrame(table)))
+    write_table(errors, "errors", frame_rows(pandas.DataFrame(table)))
 
 
 if __name__ == "__main__":

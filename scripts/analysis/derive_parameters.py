@@ -2,11 +2,11 @@
 
 import yaml
 
-from analysis.lib.parameters import CONVENTIONS, PUBLISHED, count_by, spaced
+from analysis.parameter_counts import CONVENTIONS, PUBLISHED, count_by, spaced
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_tsv, reading
-from study.parameters import PUBLISHED_SIZE, terms
+from study.rule_parameters import PUBLISHED_SIZE, terms
 from study.tables import write_table
 
 SYMBOLS = {
@@ -58,7 +58,7 @@ def sizes(ledger):
         ledger: rows of parameter_ledger.tsv.
 
     Returns:
-        dict: the arguments of `study.parameters.terms`.
+        dict: the arguments of `study.rule_parameters.terms`.
 
     Raises:
         StudyError: no sizes give the ledger's terms.
@@ -178,12 +178,12 @@ def main(ledger, claims, derivation, symbols):
     rows = list(derive("study", size, published if same and claims else {}, sources))
     if claims and not same:
         rows += derive("reports", PUBLISHED_SIZE, published, sources)
-    write_table(derivation, "parameters/derivation.tsv", rows)
+    write_table(derivation, "derivation", rows)
     rows = [
         {"symbol": symbol, "meaning": words, "study_value": size[key], "reports_value": PUBLISHED_SIZE[key]}
         for symbol, (key, words) in SYMBOLS.items()
     ]
-    write_table(symbols, "parameters/symbols.tsv", rows)
+    write_table(symbols, "symbols", rows)
 
 
 if __name__ == "__main__":

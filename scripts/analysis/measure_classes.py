@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 
-from analysis.lib.intervals import t_interval
+from analysis.intervals import t_interval
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
@@ -121,8 +121,8 @@ def main(confusion, by_label, macro, confusion_arms):
     tables = {"by_class": by_class(counts, classes), "macro": by_arm(counts)}
     tables["confusion_arms"] = confusions(counts, classes)
     for path, (name, rows) in zip((by_label, macro, confusion_arms), tables.items(), strict=True):
-        table = pandas.DataFrame(rows, columns=columns_of(f"errors/{name}.tsv"), dtype=object)
-        write_table(path, f"errors/{name}.tsv", frame_rows(table))
+        table = pandas.DataFrame(rows, columns=columns_of(f"errors_{name}"), dtype=object)
+        write_table(path, f"errors_{name}", frame_rows(table))
 
 
 if __name__ == "__main__":

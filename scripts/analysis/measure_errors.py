@@ -9,15 +9,16 @@ import json
 import numpy as np
 import pandas
 
-from analysis.lib import error_figures
-from analysis.lib.predictions import read_answers, read_predictions
+from analysis import error_figures
+from analysis.prediction_tables import read_answers, read_predictions
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, read_lines, write_lines
+from data.words import measure_lengths, unit_of
 from study.tables import frame_rows, write_table
 
-# Probabilities from 1/k to 1 in so many bins of one width; reviews by words in so many bins of about one size.
+# Probabilities from 1/k to 1 in so many bins of one width; reviews by length in so many bins of about one size.
 BINS, LENGTHS = 10, 5
 # Reviews that are shown with their text, those that most runs get wrong.
 HARDEST = 40
@@ -101,21 +102,26 @@ def calibration_error(sure, right, n_classes):
     return float(sum(mask.mean() * abs(sure[mask].mean() - right[mask].mean()) for mask in masks))
 
 
-def measure_by_length(keys, right, words):
+def mean_within(values):
+    """Return the mean of numbers, never below the least or above the greatest, as a sum in floats can be."""
+    return min(max(float(np.mean(values)), min(values)), max(values))
+
+
+def measure_by_length(keys, right, lengths):
     """Return errors/by_length.tsv: for each arm and bin of review length the accuracy over its runs.
 
     Bins have about as many reviews each; reviews of one length share a bin.
     """
-    edges = np.unique(np.quantile(words, np.linspace(0, 1, LENGTHS + 1)[1:], method="lower"))
-    places, rows = np.searchsorted(edges, words, side="left"), []
+    edges = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTHS + 1)[1:], method="lower"))
+    places, rows = np.searchsorted(edges, lengths, side="left"), []
     for arm in dict.fromkeys(arm for arm, _ in keys):
         own = [key for key in keys if key[0] == arm]
         for place in range(len(edges)):
             of = places == place
             values = [float(right[key][of].mean()) for key in own]
-            row = {"arm": arm, "bin": place + 1, "bin_low": int(words[of].min())}
-            row |= {"bin_high": int(words[of].max()), "n_reviews": int(of.sum()), "n_seeds": len(own)}
-            rows.append(row | {"mean": float(np.mean(values)), "min": min(values), "max": max(values)})
+            row = {"arm": arm, "bin": place + 1, "bin_low": int(lengths[of].min())}
+            row |= {"bin_high": int(lengths[of].max()), "n_reviews": int(of.sum()), "n_seeds": len(own)}
+            rows.append(row | {"mean": mean_within(values), "min": min(values), "max": max(values)})
     return pandas.DataFrame(rows)
 
 
@@ -129,12 +135,14 @@ def measure_agreement(keys, answers):
     return pandas.DataFrame(rows)
 
 
-def hardest(keys, labels, right, frames, words, texts):
+def hardest(keys, labels, right, frames, lengths, texts):
     """Return the objects of errors/hardest.jsonl: reviews that most runs get wrong, first those most surely so.
 
     Args:
+        lengths: (unit, array of the test reviews' lengths).
         texts: the test reviews, or None where the report leaves them out.
     """
+    unit, measured = lengths
     n_wrong = sum(1 - right[key] for key in keys)
     given = {key: np.where(labels == "0", of_class(frames[key], "0"), 0.0) for key in keys}
     for k in labels.unique():
@@ -148,7 +156,7 @@ def hardest(keys, labels, right, frames, words, texts):
         for arm in dict.fromkeys(arm for arm, _ in keys):
             own = [float(given[key][i]) for key in keys if key[0] == arm]
             arms[arm_label(arm)] = sum(own) / len(own)
-        row = {"id": i, "label": labels[i], "n_wrong": int(n_wrong[i]), "n_runs": len(keys), "words": int(words[i])}
+        row = {"id": i, "label": labels[i], "n_wrong": int(n_wrong[i]), "n_runs": len(keys)} | {unit: int(measured[i])}
         found.append(row | {"probability_of_label": arms} | ({"text": texts[i]} if texts else {}))
     return found
 
@@ -180,7 +188,9 @@ def main(
     texts = read_lines(reviews)
     if len(texts) != len(labels):
         raise StudyError(f"{reviews} has {len(texts)} reviews, the predictions {len(labels)}: evaluate the runs again")
-    words = np.array([len(text.split()) for text in texts])
+    facts = read_json(manifest)
+    unit = unit_of(facts)
+    lengths = np.array(measure_lengths(texts, unit))
     right = {key: (answers[key] == labels).to_numpy(dtype=float) for key in keys}
     sure = {key: confidence(frames[key]).to_numpy() for key in keys}
     probable = [column for column in frames[keys[0]] if column.startswith("probability")]
@@ -189,7 +199,7 @@ def main(
     made = {
         "confusion": measure_confusion(keys, labels, answers, classes),
         "calibration": measure_calibration(keys, right, sure, len(classes)),
-        "by_length": measure_by_length(keys, right, words),
+        "by_length": measure_by_length(keys, right, lengths),
         "agreement": measure_agreement(keys, answers),
         "runs": pandas.DataFrame(
             dict(zip(RUN, key, strict=True))
@@ -203,10 +213,10 @@ def main(
     }
     files = dict(zip(made, (confusion, calibration, by_length, agreement, runs, counts), strict=True))
     for name, table in made.items():
-        write_table(files[name], f"errors/{name}.tsv", frame_rows(table))
-    found = hardest(keys, labels, right, frames, words, texts if show_texts else None)
+        write_table(files[name], f"errors_{name}", frame_rows(table))
+    found = hardest(keys, labels, right, frames, (unit, lengths), texts if show_texts else None)
     write_lines(hard, [json.dumps(row, ensure_ascii=False) for row in found])
-    error_figures.draw(made, read_json(manifest), colours, svgs, pngs, files)
+    error_figures.draw(made, facts, colours, svgs, pngs, files)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from statistics import NormalDist
 
 import pandas
 
-from analysis.lib.curves import RUN, metric_points
+from analysis.epoch_curves import RUN, metric_points
 from common.arms import ARM, SUMMARY
 from common.entry import run
 from common.errors import StudyError
@@ -96,8 +96,8 @@ def main(runs, history, by_run, arms):
         StudyError: see `last_epochs`.
     """
     found = last_epochs(read_frame(history), read_frame(runs))
-    write_table(by_run, "overfitting/runs.tsv", frame_rows(found[columns_of("overfitting/runs.tsv")]))
-    write_table(arms, "overfitting/arms.tsv", frame_rows(by_arm(found)))
+    write_table(by_run, "overfitting_runs", frame_rows(found[columns_of("overfitting_runs")]))
+    write_table(arms, "overfitting_arms", frame_rows(by_arm(found)))
 
 
 if __name__ == "__main__":

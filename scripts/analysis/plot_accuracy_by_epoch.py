@@ -1,7 +1,7 @@
 """Draw each arm's accuracy by epoch and update, on validation and on test: every seed, their mean, chosen epochs."""
 
-from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
-from analysis.lib.looks import looks_of, padded_limits
+from analysis.epoch_curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
+from analysis.looks import looks_of, padded_limits
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
@@ -10,7 +10,7 @@ from common.files import read_json
 from common.frames import read_frame
 from study.tables import frame_rows, write_table
 
-TABLE = "figures/accuracy_by_epoch/{arm}.tsv"
+TABLE = "curves_data"
 
 
 def draw(points, limits, majority, colour):

@@ -2,8 +2,8 @@
 
 import pandas
 
-from analysis.lib.intervals import t_interval
-from analysis.lib.looks import looks_of, padded_limits
+from analysis.intervals import t_interval
+from analysis.looks import looks_of, padded_limits
 from common.arms import ARM, accuracies_by_arm, arm_label, summarise
 from common.entry import run
 from common.figures import FAINT, INK, majority_shares, mark_synthetic, save, set_style
@@ -122,7 +122,7 @@ def main(runs, manifest, svg, png, data, colours):
     rows = intervals(frame, majority_shares(manifest, ["test"])["test"])
     figure = draw(frame, rows, colours)
     mark_synthetic(figure.axes[0], manifest)
-    write_table(data, "figures/arms.tsv", frame_rows(rows))
+    write_table(data, "arms_data", frame_rows(rows))
     save(figure, svg, png, "Test accuracy of every arm", data)
 
 

@@ -2,8 +2,8 @@
 
 import pandas
 
-from analysis.lib.curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles, summary
-from analysis.lib.looks import looks_of, padded_limits
+from analysis.epoch_curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles, summary
+from analysis.looks import looks_of, padded_limits
 from common.arms import ARM, arm_label
 from common.entry import run
 from common.errors import StudyError
@@ -81,7 +81,7 @@ def main(runs, history, manifest, svgs, pngs, tables, measures, colours):
         points = highest_so_far(measured) if measure == "highest_so_far" else measured
         figure = draw(points, majority_shares(manifest, set(points["split"])), measure, colours)
         mark_synthetic(figure.axes[0], manifest)
-        write_table(table, "figures/arms_by_epoch/{measure}.tsv", frame_rows(means(points)))
+        write_table(table, "all_curves_data", frame_rows(means(points)))
         save(figure, svg, png, f"All arms over training: {MEASURES[measure]}", table)
 
 

@@ -4,12 +4,12 @@ import math
 
 import pandas
 
-from analysis.lib.looks import MARKERS, PALETTE
+from analysis.looks import MARKERS, PALETTE
 from common.entry import run
 from common.figures import FAINT, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
-from finetuning.lib.learning_curves import REVIEWS
+from finetuning.learning_curves import REVIEWS
 
 # The simple models that are drawn, and how.
 SIMPLE = {"tfidf_words": ":", "tfidf_characters": "--"}
@@ -64,6 +64,8 @@ def apart(amounts, curve):
 def bars(axes, curve, whole, simple):
     """Draw the simple models: by labelled reviews a line, by updates what they reach with all reviews."""
     for name, style in SIMPLE.items():
+        if name not in set(whole["baseline"]):
+            continue
         words = f"TF-IDF, {name.removeprefix('tfidf_')}"
         if curve == REVIEWS and simple is not None:
             of = simple[simple["baseline"] == name]

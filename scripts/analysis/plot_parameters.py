@@ -1,7 +1,7 @@
 """Draw where the parameters lie: the whole model to scale, and one encoder layer of it."""
 
-from analysis.lib.looks import PALETTE
-from analysis.lib.parameters import spaced
+from analysis.looks import PALETTE
+from analysis.parameter_counts import spaced
 from common.entry import run
 from common.figures import INK, save, set_style
 from common.files import read_tsv

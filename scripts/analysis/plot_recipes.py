@@ -2,12 +2,12 @@
 
 import pandas
 
-from analysis.lib.looks import PALETTE
+from analysis.looks import PALETTE
 from common.entry import run
 from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
-from finetuning.lib.recipes import SAME
+from finetuning.recipes import SAME
 from study.grids import written
 
 # How a start is drawn: colour, mark, line.

@@ -1,7 +1,7 @@
 """Draw each arm's loss and accuracy by epoch, of training beside validation: every seed, mean and SD."""
 
-from analysis.lib.curves import draw_curve, finish_axes, legend_handles, metric_points
-from analysis.lib.looks import looks_of
+from analysis.epoch_curves import draw_curve, finish_axes, legend_handles, metric_points
+from analysis.looks import looks_of
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
@@ -82,7 +82,7 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
             raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
         figure = draw(points.assign(value=percent[points.index]), limits, looks[arm][0])
         mark_synthetic(figure.axes[0], manifest)
-        write_table(table, "figures/train_and_valid/{arm}.tsv", frame_rows(points))
+        write_table(table, "training_curves_data", frame_rows(points))
         save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}", table)
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from analysis.lib import inference
-from analysis.lib.scored import read_runs
+from analysis import inference
+from analysis.scored import read_runs
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
-from finetuning.lib.learning_curves import UPDATES
+from finetuning.learning_curves import UPDATES
 from study.tables import write_table
 
 LEVEL = 0.95
@@ -17,7 +17,7 @@ def with_amounts(points, runs, updates):
     """Return the points in the order of their curves, with the amounts that the settings do not say.
 
     Args:
-        points: what `finetuning.lib.learning_curves.learning_points` returns.
+        points: what `finetuning.learning_curves.learning_points` returns.
         runs: frame of runs.tsv (text).
         updates: of the whole pretraining; None where no arm starts from an earlier one.
     """
@@ -58,18 +58,18 @@ def main(runs, predictions, pretraining, run_keys, points, means, seeds):
         predictions: every run's predictions on test.
         pretraining: list of checkpoint/pretraining.tsv where arms start from earlier updates; else empty.
         run_keys: (arm, seed) of each of them.
-        points: what `finetuning.lib.learning_curves.learning_points` returns.
+        points: what `finetuning.learning_curves.learning_points` returns.
         means, seeds: TSV files to write: learning_curves/means.tsv and learning_curves/runs.tsv.
 
     Raises:
-        StudyError: see `analysis.lib.scored.load_runs`.
+        StudyError: see `analysis.scored.load_runs`.
     """
     table = read_frame(runs)
     of = read_runs(table, predictions, run_keys)
     updates = read_frame(*pretraining)["update"].astype(int).max() if pretraining else None
     arms, points = {arm.arm: its for arm, its in of.items()}, with_amounts(points, table, updates)
-    write_table(means, "learning_curves/means.tsv", by_point(points, arms))
-    write_table(seeds, "learning_curves/runs.tsv", by_run(points, arms))
+    write_table(means, "learning_curve_means", by_point(points, arms))
+    write_table(seeds, "learning_curve_runs", by_run(points, arms))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 import pandas
 
-from common.arms import FRAMEWORKS, KNOWN, SUMMARY, accuracies_by_arm, arm_label, percent
+import frameworks
+from common.arms import KNOWN, SUMMARY, accuracies_by_arm, arm_label, percent
 from common.entry import run
 from common.errors import StudyError
 from common.files import write_text
@@ -89,7 +90,7 @@ def columnar(rows, runs):
     columns = {}
     for row in rows.itertuples():
         several = row.n_seeds > 1
-        columns[FRAMEWORKS.get(row.framework, row.framework), row.init if row.arm in KNOWN else row.arm] = {
+        columns[frameworks.label(row.framework), row.init if row.arm in KNOWN else row.arm] = {
             **{f"Seed {seed}": percent(by_seed.get((row.arm, seed))) for seed in shown_seeds(runs)},
             "Mean": percent(row.mean),
             "SD (ddof 1)": percent(row.sd_ddof1) if several else "one seed",
@@ -138,7 +139,7 @@ def main(runs, tsv, markdown, latex):
     synthetic = (runs["synthetic"] == "true").any()
     note = " ".join([*([SYNTHETIC] if synthetic else []), NOTE, *([] if shown_seeds(runs) else [MORE])])
     table = as_markdown(readable(rows, runs), note)
-    write_table(tsv, "test_accuracy.tsv", frame_rows(rows))
+    write_table(tsv, "test_accuracy", frame_rows(rows))
     write_text(markdown, table)
     write_text(latex, as_latex(columnar(rows, runs), note))
     print(table)

@@ -5,7 +5,7 @@ import tempfile
 
 from common.entry import run
 from common.files import atomic_path, read_lines, write_lines
-from data.lib.pieces import encode, load_model
+from data.pieces import encode, load_model
 from training.fairseq_commands import binarize
 
 

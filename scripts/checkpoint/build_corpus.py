@@ -3,7 +3,8 @@
 from common.entry import run
 from common.errors import StudyError
 from common.files import numbered, read_lines, sha256, study_path, write_json, write_lines
-from data.lib.reviews import normalise
+from data.reviews import normalise
+from data.words import count_words
 
 
 def hold_out(lines, fraction):
@@ -43,7 +44,7 @@ def gather(sources, valid_fraction):
                     "name": study_path(path),
                     "lines": len(lines),
                     "lines_held_out": len(tail),
-                    "words": sum(len(line.split()) for line in lines),
+                    "words": count_words(lines),
                     "repeats": repeats,
                     "sha256": sha256(path),
                 }

@@ -5,7 +5,7 @@ import shutil
 
 import torch
 
-from checkpoint.lib.vocabulary import read_dictionary
+from checkpoint.vocabulary import read_dictionary
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, read_json, sha256, write_json

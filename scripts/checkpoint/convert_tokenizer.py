@@ -1,10 +1,10 @@
 """Write the Hugging Face tokenizer that gives the ids of fairseq's dictionary."""
 
-from checkpoint.lib.vocabulary import read_dictionary
+from checkpoint.vocabulary import read_dictionary
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path
-from data.lib.pieces import load_model
+from data.pieces import load_model
 
 
 def save_tokenizer(model, dictionary, folder, max_positions):

@@ -4,11 +4,12 @@ import contextlib
 import os
 import shutil
 
-from checkpoint.lib.vocabulary import check_vocabulary
+from checkpoint.vocabulary import check_vocabulary
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, sha256
 from study.addresses import checkpoint_files
+from study.pointers import check_pointer
 
 
 def main(sources, destinations):
@@ -21,13 +22,15 @@ def main(sources, destinations):
         destinations: the file to write for each, in that order.
 
     Raises:
-        StudyError: one of them is no file, or empty; or dictionary and piece model are of different checkpoints.
+        StudyError: one of them is no file, empty, or a pointer of Git LFS; or dictionary and piece model are of
+            different checkpoints.
     """
     if isinstance(sources, str):
         sources = checkpoint_files(sources)
     for source in sources:
         if not os.path.isfile(source) or not os.path.getsize(source):
             raise StudyError(f"{source} is empty or no file: checkpoint.folder must hold a whole checkpoint")
+        check_pointer(source)
     check_vocabulary(*map(str, sources[1:3]))
     with contextlib.ExitStack() as stack:
         for source, destination in zip(sources, destinations, strict=True):

@@ -5,7 +5,7 @@ import os
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path
-from data.lib.archives import extract_members, find_members, list_members
+from data.archives import extract_members, find_members, list_members
 from study.addresses import CHECKPOINT_FILES
 
 HUGGINGFACE_WEIGHTS = ("model.safetensors", "pytorch_model.bin")

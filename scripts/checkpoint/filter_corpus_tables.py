@@ -3,12 +3,12 @@
 import os
 from urllib.parse import urlsplit
 
-from checkpoint.lib.opinions import plain, read_column, runs_of, take
+from checkpoint.opinions import plain, read_column, runs_of, take
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_lines, write_lines, write_tsv
-from data.lib.reviews import BETWEEN
-from data.lib.words import words_of
+from data.reviews import BETWEEN
+from data.words import count_words, words_of
 
 COLUMNS = "address licence n_tables n_texts n_short n_repeated n_overlapping n_kept n_words repeats".split()
 
@@ -37,7 +37,7 @@ def main(files, held_out, folder, table, tables):
             if not kept:
                 raise StudyError(f"checkpoint.corpus.tables, entry {number}: no text is left of {counts['n_texts']}")
             write_lines(os.path.join(temporary, f"{number}.txt"), kept)
-            words = sum(len(text.split()) for text in kept)
+            words = count_words(kept)
             facts = {"n_tables": len(paths), "n_kept": len(kept), "n_words": words, "repeats": entry["repeat"]}
             rows.append({"address": common_address(entry["urls"]), "licence": entry["licence"], **counts, **facts})
     write_tsv(table, rows, COLUMNS)

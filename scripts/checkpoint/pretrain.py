@@ -9,9 +9,9 @@ from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, sha256, visible, write_tsv
 from training import dropout, fairseq_state
-from training.curves import Curves
 from training.fairseq_commands import import_fairseq
 from training.fairseq_train import architecture_flags, train
+from training.loss_curves import Curves
 from training.precision import choose_device, resolve_precision
 from training.process import flush_denormals, set_threads, versions
 from training.state import STATE, code_hash, load_state, save_state, state_folder

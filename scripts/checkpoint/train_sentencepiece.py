@@ -5,11 +5,11 @@ import random
 
 import sentencepiece
 
-from checkpoint.lib.vocabulary import SPECIALS
+from checkpoint.vocabulary import SPECIALS
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, write_lines
-from data.lib.pieces import load_model
+from data.pieces import load_model
 
 # <s> <pad> </s> <unk> come before a fairseq dictionary's lines and <mask> after them.
 FAIRSEQ_SYMBOLS = len(SPECIALS) + 1

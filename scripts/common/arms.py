@@ -14,7 +14,6 @@ KNOWN = {
 }
 # The columns of a table that name an arm (the first) and say what it is.
 ARM = ["arm", "framework", "model", "init"]
-FRAMEWORKS = {"fairseq": "fairseq", "huggingface": "Hugging Face"}
 # The lab's checkpoint, among the models that an arm may start from.
 CHECKPOINT = "checkpoint"
 
@@ -31,20 +30,14 @@ def arms_in(config):
     return {name: Arm(name, facts["framework"], facts["model"], facts["init"]) for name, facts in arms}
 
 
-def named_arms(rows):
-    """Return rows of runs with `arm` and `model`, which the tables of earlier releases lack.
-
-    Their arms were one a framework and init, of the lab's checkpoint.
-
-    Args:
-        rows: list of dictionaries with framework and init.
-    """
-    return [{"arm": f"{row['framework']}-{row['init']}", "model": CHECKPOINT} | row for row in rows]
+def uses_checkpoint(config):
+    """Tell whether an arm starts from the model of section `checkpoint`, or from its sizes and tokenizer."""
+    return any(arm.model == CHECKPOINT for arm in arms_in(config).values())
 
 
 def arms_of_pair(row):
-    """Return the names of the two arms of a row of pairs.tsv, also of an earlier release."""
-    return tuple(row.get(f"arm_{side}") or f"{row[f'framework_{side}']}-{row[f'init_{side}']}" for side in "ab")
+    """Return the names of the two arms of a row of pairs.tsv."""
+    return row["arm_a"], row["arm_b"]
 
 
 def arm_label(name):

@@ -5,6 +5,7 @@ No package knows them: every library says them in its own words, and the remedy 
 
 import errno
 import os
+import re
 import shutil
 
 # The disk is full, in the words of libraries that raise no OSError (PyTorch, safetensors, SQLite).
@@ -21,12 +22,15 @@ _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "Canno
 # What a rule's need of memory grows with, beside the model; the section's `precision` shrinks it likewise.
 _SECTIONS = {
     "pretrain": "checkpoint.pretraining",
-    "finetune_fairseq": "finetuning.training",
-    "finetune_huggingface": "finetuning.training",
     "finetune_lora": "qa.training",
     "build_qa_base_model": "qa.base.embedded.training",
+    # Of any framework; the first that fits counts.
+    "finetune_": "finetuning.training",
 }
-_EVALUATIONS = ("evaluate_fairseq", "evaluate_huggingface", "test_curve_", "score_logits_", "compare_logits", "export_")
+# A model of whole texts has no batches.
+_WHOLE = re.compile(r"finetune_linear")
+# Those of question answering have no such setting.
+_EVALUATIONS = re.compile(r"evaluate_(?!qa$)|test_curve_|score_logits_|compare_logits|export_")
 
 
 def chain(error):
@@ -62,12 +66,12 @@ def memory_remedy(rule):
     Args:
         rule: its name; a workflow that has this one as a module may have put words before it (`study_pretrain`).
     """
-    name = next((name for name in _SECTIONS if rule.endswith(name)), None)
-    if name:
+    name = next((name for name in _SECTIONS if name in rule), None)
+    if name and not _WHOLE.search(rule):
         section = _SECTIONS[name]
         halved = "" if name == "build_qa_base_model" else f", or set {section}.precision to bfloat16"
         return f"make {section}.batch_size smaller{halved} (this changes the result), or use a machine with more memory"
-    if any(name in rule for name in _EVALUATIONS):
+    if _EVALUATIONS.search(rule):
         return "make finetuning.evaluation.batch_size smaller (it does not change what is predicted)"
     return "close other programs, run fewer jobs at once (--cores 1), or use a machine with more memory"
 

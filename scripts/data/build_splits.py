@@ -9,10 +9,10 @@ import numpy as np
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, sha256
-from data.lib.archives import read_members
-from data.lib.embedded_reviews import generate
-from data.lib.pieces import decode, load_model
-from data.lib.reviews import (
+from data.archives import read_members
+from data.embedded_reviews import generate
+from data.pieces import decode, load_model
+from data.reviews import (
     ARCHIVE_FILES,
     BETWEEN,
     POLARITY,
@@ -25,7 +25,8 @@ from data.lib.reviews import (
     parse_labels,
     parse_reviews,
 )
-from data.lib.tables import read_table
+from data.text_tables import read_table
+from data.words import length_unit
 from study.addresses import PIECES_FILES
 
 # One of so many texts of a table's train is drawn for valid, where nothing else is said.
@@ -242,7 +243,7 @@ def split_table(source, n_train, n_valid, n_test, seed, classes):
     """Return the study's splits of a table: its own valid stays apart; where it has none, valid is drawn from train.
 
     Args:
-        source: what `data.lib.tables.read_table` returns.
+        source: what `data.text_tables.read_table` returns.
         n_train: texts to train on, a stratified draw; None: all that are left.
         n_valid: texts to choose the epoch by, likewise; None: all of valid, or where there is none a fifth of train.
         n_test, seed, classes: see `split_reviews`.
@@ -369,7 +370,7 @@ def main(
         reviews, labels: files to write, of train, valid and test.
         unlabelled: file to write; may be empty.
         pretraining: file to write: what `without_held_out` leaves of the training reviews, a text a line.
-        manifest: JSON to write: counts, class balance, hashes, source.
+        manifest: JSON to write: counts, class balance, hashes, source, unit of lengths.
         n_train, n_valid, n_test, split_seed: see `split_reviews`.
         embedded: `data.embedded`, the settings of the generator; None for another source.
         classes: `data.labels`, names of the classes in order.
@@ -382,6 +383,7 @@ def main(
     split = split_table if source == "table" else split_reviews
     splits = split(content, n_train, n_valid, n_test, split_seed, classes)
     training = [review for review, _ in splits["train"]]
+    unit = length_unit(training)
     texts = {"unlabelled": without_held_out(more, splits), "pretraining": without_held_out(training, splits)}
     record = {
         "source": source,
@@ -391,6 +393,8 @@ def main(
         "own_split": "valid" in content if source == "table" else n_train is None,
         "files": {address: sha256(path) for address, path in zip(addresses, files, strict=True)},
         "source_reviews": {name: len(rows) for name, rows in content.items()},
+        # Words go without saying, so that the records of earlier studies stay the same.
+        **({"length_unit": unit} if unit != "words" else {}),
         **describe(splits, texts, len(more), len(classes)),
         **details,
     }

@@ -5,8 +5,8 @@ from collections import Counter
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_lines, write_lines
-from data.lib.reviews import POLARITY, read_split
-from data.lib.subsets import nested_order
+from data.reviews import POLARITY, read_split
+from data.subsets import nested_order
 
 
 def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POLARITY):

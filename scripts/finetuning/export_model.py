@@ -1,5 +1,6 @@
 """Export one run's chosen epoch as a Hugging Face folder with a model card, and prove it through `pipeline`."""
 
+import importlib
 import json
 import os
 import shutil
@@ -8,15 +9,16 @@ from statistics import NormalDist
 from transformers import logging as transformers_logging
 from transformers import pipeline
 
-from checkpoint.lib.conversion import load_converted
+import frameworks
 from common.arms import CHECKPOINT, percent
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, read_json, read_lines, read_tsv, write_text
-from data.lib.reviews import POLARITY, noun_of, pairs_of
-from finetuning.lib.cards import render_card
-from finetuning.lib.classifier import load_epoch
-from finetuning.lib.encoders import named_classes
+from data.reviews import POLARITY, noun_of, pairs_of
+from finetuning.blanks import collapse_blanks
+from finetuning.cards import render_card
+from finetuning.encoders import load_tokenizer, named_classes, part_read
+from finetuning.recorded_labels import check_labels, check_saved
 from training.precision import choose_device
 from training.process import set_threads
 
@@ -30,7 +32,7 @@ OF_PAIRS = {"text": NEUTRAL, "text_pair": "Consectetur adipiscing elit."}
 TOLERANCE = 1e-4
 # What the card takes from each record.
 RUN_KEYS = ("protocol", "versions", "n_train", "n_valid", "total_updates", "precision")
-MANIFEST_KEYS = ("source", "synthetic", "splits", "identical_reviews", "files")
+MANIFEST_KEYS = ("source", "synthetic", "splits", "identical_reviews", "files", "labels")
 
 
 def wilson_interval(n_correct, n, level=0.95):
@@ -95,7 +97,7 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
     """Return a run's classifier of one epoch, on the CPU, with the names of its classes.
 
     Args:
-        framework: "fairseq" (converted here) or "huggingface" (as it was saved).
+        framework: name of the one that trained it; its module `export` loads the run.
         checkpoints: the run's folder of checkpoints.
         epoch: 1-based.
         converted: the starting checkpoint as a Hugging Face folder; its config gives a fairseq model's sizes.
@@ -105,18 +107,16 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
         a classifier of Transformers, in float32; of an arm with LoRA its updates are merged, as the run saved it.
 
     Raises:
-        StudyError: the epoch's checkpoint is missing or broken, has another number of classes, or does not fit the
-            converted checkpoint's sizes.
+        StudyError: the epoch's checkpoint is missing or broken, has another number of classes or other names of
+            them, or does not fit the converted checkpoint's sizes.
     """
-    if framework == "huggingface":
-        model = load_epoch(checkpoints, epoch).cpu()
-    else:
-        model = load_converted(os.path.join(checkpoints, f"checkpoint{epoch}.pt"), converted)
+    model = importlib.import_module(f"frameworks.{framework}.export").load_trained(checkpoints, epoch, converted)
     if model.config.num_labels != len(classes):
         raise StudyError(
             f"{checkpoints}: the model has {model.config.num_labels} classes, data.labels {len(classes)}: train the "
             "run again"
         )
+    check_saved(model.config, classes, checkpoints)
     for field, value in named_classes(classes).items():
         setattr(model.config, field, value)
     return model.eval()
@@ -128,7 +128,7 @@ def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
     Args:
         folder: the exported model.
         texts: n test reviews.
-        rows: n rows of the run's predictions (see `finetuning.lib.predictions`), in the same order.
+        rows: n rows of the run's predictions (see `finetuning.predictions`), in the same order.
         batch_size: reviews scored at once.
         classes: names of the classes in order.
         example: text.
@@ -239,8 +239,14 @@ def record_dropout(config, protocol, path):
     config.classifier_dropout = protocol["classifier_dropout"]
 
 
-def add_tokenizer(converted, folder, positions):
+def add_tokenizer(converted, folder, positions, sides):
     """Copy the tokenizer of the model that the arm started from into the exported model's folder.
+
+    Args:
+        converted: folder that the arm started from.
+        folder: of the exported model.
+        positions: most tokens of an input.
+        sides: see `finetuning.blanks.collapse_blanks`, whose answer is returned.
 
     Raises:
         StudyError: it cuts at another number of tokens than the model has `positions`.
@@ -252,6 +258,7 @@ def add_tokenizer(converted, folder, positions):
             f"{converted}: its tokenizer cuts at {settings['model_max_length']} tokens, the model has {positions} "
             "positions: make this folder again"
         )
+    return collapse_blanks(folder, sides, load_tokenizer)
 
 
 def positions_of(model, facts, protocol, files):
@@ -290,8 +297,9 @@ def read_facts(files, arm, seed):
         seed: of the run.
 
     Returns:
-        dict: selected, run, manifest, source_sha256 (of the start's files), row (of `runs.tsv`), interval (of its test
-        accuracy), arm (rows of its summaries).
+        dict: taken (conversion.json of the start), reads (the "first" or "last" tokens), selected, run, manifest,
+            source_sha256 (of the start's files), row (of `runs.tsv`), interval (of its test accuracy), arm (rows of its
+            summaries).
 
     Raises:
         StudyError: a file is missing or broken, or lacks the run.
@@ -299,6 +307,8 @@ def read_facts(files, arm, seed):
     row = only_row(files["runs"], arm=arm, seed=str(seed))
     conversion = read_record(os.path.join(files["converted"], "conversion.json"), ("source_sha256",))
     return {
+        "taken": conversion,
+        "reads": part_read(conversion),
         "selected": read_record(files["selected"], ("epoch",)),
         "run": read_record(files["run"], RUN_KEYS),
         "manifest": read_record(files["manifest"], MANIFEST_KEYS),
@@ -311,6 +321,8 @@ def read_facts(files, arm, seed):
 
 def main(folder, arm, facts, seed: int, study, start, batch_size, threads, classes=POLARITY, **files):
     """Write the exported model: config, weights, tokenizer, README.md (the card).
+
+    Long: the steps of an export in their order, and what its card states.
 
     Args:
         folder: folder to write.
@@ -331,16 +343,18 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
     """
     transformers_logging.set_verbosity_warning()
     set_threads(threads)
-    framework, init = facts["framework"], facts["init"]
     known = read_facts(files, arm, seed)
+    check_labels(classes, known["manifest"], files["manifest"])
     texts, predictions = read_lines(files["reviews"]), read_tsv(files["predictions"])
     check_counts(known["row"], known["selected"], predictions, files)
-    model = load_classifier(framework, files["checkpoints"], known["selected"]["epoch"], files["converted"], classes)
+    model = load_classifier(
+        facts["framework"], files["checkpoints"], known["selected"]["epoch"], files["converted"], classes
+    )
     positions = positions_of(model, facts, known["run"]["protocol"], files)
     with atomic_path(folder) as temporary:
         model.save_pretrained(temporary)
         grant(os.path.join(temporary, "model.safetensors"))
-        add_tokenizer(files["converted"], temporary, positions)
+        collapses = add_tokenizer(files["converted"], temporary, positions, pairs_of(texts))
         own = known["manifest"]["source"] == "table"
         proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if own else EXAMPLE)
         card = render_card(
@@ -350,8 +364,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             name=os.path.basename(folder),
             study=study,
             start=start,
-            framework=framework,
-            init=init,
+            trainer=frameworks.load(facts["framework"]).TRAINER,
+            init=facts["init"],
             seed=seed,
             labels=dict(enumerate(classes)),
             own=own,
@@ -361,6 +375,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             longest=positions,
             kind=type(model).__name__,
             pieces=needs_sentencepiece(temporary),
+            collapses=collapses,
             proof=proof,
             **known,
         )

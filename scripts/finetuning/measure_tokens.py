@@ -4,17 +4,17 @@ import os
 
 from common.entry import run
 from common.files import read_json, read_lines, write_json
-from data.lib.lengths import describe_lengths
-from data.lib.reviews import pairs_of
-from finetuning.lib.encoders import load_tokenizer
+from data.lengths import describe_lengths
+from data.reviews import pairs_of
+from finetuning.encoders import load_tokenizer, part_read
 
 
 def measure(tokenizer, texts, limit):
-    """Return the texts' lengths in tokens, special ones left out: see `data.lib.lengths.describe_lengths`.
+    """Return the texts' lengths in tokens, special ones left out: see `data.lengths.describe_lengths`.
 
     Args:
         tokenizer: Hugging Face tokenizer.
-        texts: list of str, not empty, or of pairs (see `data.lib.reviews.pairs_of`).
+        texts: list of str, not empty, or of pairs (see `data.reviews.pairs_of`).
         limit: tokens of a text that the model reads.
     """
     first, second = pairs_of(texts)
@@ -31,8 +31,8 @@ def main(reviews, unlabelled, folder, lengths):
         reviews: text files of train, valid and test, one text a line.
         unlabelled: texts without labels (may be empty).
         folder: what `finetuning.take_model` wrote; it has the model's name.
-        lengths: JSON to write: model, limit (tokens of a text that it reads, special ones left out), splits ({split:
-            see `measure`}, empty ones left out).
+        lengths: JSON to write: model, limit (tokens of a text that it reads, special ones left out), reads (which:
+            "first" or "last"), splits ({split: see `measure`}, empty ones left out).
 
     Raises:
         StudyError: the model has no tokenizer.
@@ -40,9 +40,11 @@ def main(reviews, unlabelled, folder, lengths):
     tokenizer = load_tokenizer(folder)
     texts = {os.path.basename(path).partition(".")[0]: read_lines(path) for path in [*reviews, unlabelled]}
     special = tokenizer.num_special_tokens_to_add(pair=pairs_of(texts["test"])[1] is not None)
-    limit = read_json(os.path.join(folder, "conversion.json"))["max_positions"] - special
+    taken = read_json(os.path.join(folder, "conversion.json"))
+    limit = taken["max_positions"] - special
     splits = {split: measure(tokenizer, lines, limit) for split, lines in texts.items() if lines}
-    write_json(lengths, {"model": os.path.basename(os.path.normpath(folder)), "limit": limit, "splits": splits})
+    known = {"model": os.path.basename(os.path.normpath(folder)), "limit": limit, "reads": part_read(taken)}
+    write_json(lengths, known | {"splits": splits})
     for split, found in splits.items():
         print(f"{split}: {found['n']} texts, {found['mean']:.1f} tokens on average, {found['n_truncated']} cut")
 

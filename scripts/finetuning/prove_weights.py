@@ -8,11 +8,23 @@ from common.errors import StudyError
 from common.files import read_json, write_tsv
 
 COUNTS = ("n_tensors", "n_equal", "n_new", "n_constant")
-COLUMNS = (*ARM, "seed", *COUNTS)
+COLUMNS = (*ARM, "seed", *COUNTS, "head")
+
+
+def head_of(proof, taken):
+    """Return whether a run's classification head is new, or kept as it came with another's model.
+
+    Args:
+        proof: see `judge`.
+        taken: conversion.json of the folder that the run started from.
+    """
+    named = (taken.get("head") or {}).get("tensors") or ()
+    statuses = {proof["tensors"].get(name, {}).get("status") for name in named}
+    return "kept" if proof["init"] == "pretrained" and statuses == {"equal"} else "new"
 
 
 def judge(proof, known, place):
-    """Return a run's counts of tensors, the classification head apart.
+    """Return a run's counts of tensors, a new classification head apart.
 
     Args:
         proof: the run's `weights.json`: what `training.weights.prove_weights` found before the first update.
@@ -53,17 +65,18 @@ def main(proofs, converted, models, arms, table, updates=None):
     Raises:
         StudyError: see `judge`.
     """
-    known = {
-        model: set(read_json(Path(folder) / "conversion.json")["tensors"].values())
-        for model, folder in zip(models, converted, strict=True)
+    taken = {
+        model: read_json(Path(folder) / "conversion.json") for model, folder in zip(models, converted, strict=True)
     }
+    known = {model: set(record["tensors"].values()) for model, record in taken.items()}
     rows = []
     for path in proofs:
         arm, seed = Path(path).parts[-3:-1]
         run = dict(zip(ARM, arms[arm], strict=True)) | {"seed": seed.removeprefix("seed")}
         update = (updates or {}).get(arm)
         start = f"{run['model']} at update {update}" if update else run["model"]
-        rows.append(run | judge(read_json(path), known[start], path))
+        proof = read_json(path)
+        rows.append(run | judge(proof, known[start], path) | {"head": head_of(proof, taken[start])})
     write_tsv(table, rows, COLUMNS)
 
 

@@ -6,11 +6,11 @@ import shutil
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_tsv, write_json
-from finetuning.lib.selection import describe_choice, validation_points
+from finetuning.selection import describe_choice, validation_points
 
 
 def choose(history, select_by="accuracy"):
-    """Return what `selected.json` holds: see `finetuning.lib.selection.describe_choice`.
+    """Return what `selected.json` holds: see `finetuning.selection.describe_choice`.
 
     Args:
         history: the run's history.tsv.
@@ -58,7 +58,7 @@ def main(history, checkpoints, weights, selected, select_by="accuracy"):
         checkpoints: the run's folder of checkpoints.
         weights: folder to write.
         selected: JSON to write: see `choose`.
-        select_by: measure on validation that chooses: accuracy, macro_f1 or loss.
+        select_by: measure on validation that chooses.
 
     Raises:
         StudyError: the history has no whole set of validation results, or the chosen epoch no checkpoint.

@@ -5,18 +5,28 @@ import os
 import shutil
 import tempfile
 
+from safetensors.torch import load_file, save_file
+
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, read_json, sha256, write_json
-from finetuning.lib.encoders import (
+from data.reviews import POLARITY
+from finetuning.encoders import (
     build_encoder,
     check_config,
+    encoder_prefix,
+    head_tensors,
     load_tokenizer,
     longest_input,
+    prefix_of,
     prove_encoder,
     tokenizer_inputs,
 )
-from finetuning.lib.model_files import read_weights
+from finetuning.heads import KEPT, NEW, REORDERED, match_head, rows_by_class
+from finetuning.model_files import read_weights
+from finetuning.places import check_places, check_wrapper
+from finetuning.settled_tokenizer import settle_tokenizer
+from study.pointers import check_pointers
 from training.weights import tensor_sha256
 
 # What beside the weights belongs to a model: its configuration and its tokenizer's files, whatever their names.
@@ -35,6 +45,21 @@ def todays_name(name):
     return name
 
 
+def with_todays_names(tensors, place):
+    """Return tensors under today's names; see `todays_name`.
+
+    Raises:
+        StudyError: two would have one name.
+    """
+    named = {todays_name(name): tensor for name, tensor in tensors.items()}
+    if len(named) < len(tensors):
+        twice = next(name for name in tensors if todays_name(name) != name and todays_name(name) in tensors)
+        raise StudyError(
+            f"{place}: its weights have both {twice} and {todays_name(twice)}, two names of one tensor; get them again"
+        )
+    return named
+
+
 def read(model, tokenizer, length=None):
     """Let a model read a short text; given a length, the text's tokens over and over, so many of them."""
     import torch
@@ -47,7 +72,7 @@ def read(model, tokenizer, length=None):
         model.eval()(**inputs)
 
 
-def load_whole(folder, place, tokenizer, tensors, longest):
+def load_whole(folder, place, tokenizer, tensors, longest, classes):
     """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads texts.
 
     Args:
@@ -56,13 +81,17 @@ def load_whole(folder, place, tokenizer, tensors, longest):
         tokenizer: the model's.
         tensors: {name: tensor} of the file.
         longest: most tokens of an input.
+        classes: names of the classes in order.
+
+    Returns:
+        tuple: the classifier, and the names of the tensors that the file lacks.
 
     Raises:
-        StudyError: it cannot be loaded, a tensor is missing or has another size, it fails on a text or on the longest
-            input, or the proof that every run gives of its start would fail.
+        StudyError: it cannot be loaded, a tensor is missing or has another size or no place, it fails on a text or on
+            the longest input, or the proof that every run gives of its start would fail.
     """
     try:
-        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT)
+        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT, classes)
         read(model, tokenizer)
     except StudyError as error:
         reason = str(error).removeprefix(folder).lstrip(": ")
@@ -79,7 +108,8 @@ def load_whole(folder, place, tokenizer, tensors, longest):
     except Exception as error:
         raise StudyError(
             f"{place}: config.json and the tokenizer promise inputs of {longest} tokens, and the model fails on one "
-            f"({type(error).__name__}); write a smaller model_max_length into its tokenizer_config.json"
+            f"({type(error).__name__}); write a smaller model_max_length into its tokenizer_config.json, or set "
+            "max_tokens of this model"
         ) from error
     try:
         prove_encoder(model, fresh, tensors, "pretrained")
@@ -88,62 +118,112 @@ def load_whole(folder, place, tokenizer, tensors, longest):
             f"{place}: {error}; Transformers reads these weights under other names than the file's, and no run could "
             "prove that they are loaded: choose another model"
         ) from error
-    return model
+    check_places(tensors, model, encoder_prefix(model), place)
+    return model, fresh
 
 
-def main(files, name, folder):
+def settle_head(folder, model, fresh, tensors, classes, place, new_head):
+    """Leave in the folder a head whose rows are the study's classes in order, or no rows; return what became of it.
+
+    Layers of the head below its rows stay as the file has them (ModernBERT's were pretrained).
+
+    Args:
+        folder: to change: model.safetensors and config.json.
+        model, fresh: what `load_whole` returned.
+        tensors: {name: tensor} of the file.
+        classes: names of the classes in order.
+        place: see `finetuning.heads.match_head`.
+        new_head: whether the settings ask for a new head.
+
+    Returns:
+        dict: status (`NEW`, `KEPT` or `REORDERED`), tensors (names of a kept head's).
+    """
+    rows, path = rows_by_class(model), os.path.join(folder, "config.json")
+    fields = read_json(path)
+    order = None if new_head or set(rows) & set(fresh) else match_head(fields, classes, place)
+    kept = {name: tensor for name, tensor in tensors.items() if order is not None or name not in rows}
+    if order is not None:
+        kept |= {name: kept[name][order].contiguous() for name in rows}
+        named = {str(k): name for k, name in enumerate(classes)}
+        write_json(path, fields | {"id2label": named, "label2id": {name: k for k, name in enumerate(classes)}})
+    if order != sorted(order or ()) or len(kept) < len(tensors):
+        save(folder, kept)
+    if order is None:
+        return {"status": NEW, "tensors": []}
+    return {"status": KEPT if order == sorted(order) else REORDERED, "tensors": sorted(head_tensors(model))}
+
+
+def save(folder, tensors):
+    """Write a model's tensors into one file."""
+    path = os.path.join(folder, "model.safetensors")
+    save_file(tensors, path, metadata={"format": "pt"})
+    grant(path)
+
+
+def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False, source=None):
     """Write the model's folder.
 
     Args:
-        files: the model's folder alone, or its files.
+        files: the model's files.
         name: of the model, under `finetuning.models`.
         folder: folder to write: config.json, model.safetensors, the tokenizer's files, conversion.json (`tensors` and
             `source_sha256`, hashes of every tensor and file; `max_positions`: tokens of an input, special ones among
-            them; `n_ids`: token ids that the model has a vector for).
+            them; `n_ids`: token ids that the model has a vector for; `head`: see `settle_head`; `truncation_side`;
+            `tokenizer_changed`: None, or what was changed so that its own file is used as it is).
+        classes: names of the study's classes in order.
+        max_tokens: most tokens of an input, by the settings; None: as many as the model and its tokenizer take.
+        new_head: whether a head that came with the model is left out.
+        source: the model's folder, by the settings; None: its files are from the hub.
 
     Raises:
         StudyError: no weights, no tokenizer, or a model that is no encoder for sequence classification.
     """
-    if len(files) == 1 and os.path.isdir(files[0]):
-        take(files[0], f"finetuning.models.{name}: {files[0]}", name, folder)
+    settings = {"classes": classes, "max_tokens": max_tokens, "new_head": new_head}
+    if source or (len(files) == 1 and os.path.isdir(files[0])):
+        given = files[0] if os.path.isdir(files[0]) else os.path.dirname(files[0])
+        take(given, f"finetuning.models.{name}: {source or given}", name, folder, **settings)
         return
     # Other studies may have other files of the model where these lie.
     with tempfile.TemporaryDirectory() as source:
         for path in files:
             os.symlink(os.path.realpath(path), os.path.join(source, os.path.basename(path)))
-        take(source, f"finetuning.models.{name}.hub", name, folder)
+        take(source, f"finetuning.models.{name}.hub", name, folder, **settings)
 
 
-def take(source, place, name, folder):
+def take(source, place, name, folder, classes, max_tokens, new_head):
     """Write the model's folder; see `main`.
 
     Args:
         source: folder that holds the model alone.
         place: how messages call it.
-        name, folder: see `main`.
+        name, folder, classes, max_tokens, new_head: see `main`.
     """
-    from safetensors.torch import save_file
-
+    check_pointers(source, place)
     config = check_config(source, place)
-    tokenizer = load_tokenizer(source, place)
-    longest = longest_input(config, tokenizer, place)
-    tensors, weights = read_weights(source, place)
-    tensors = {todays_name(name): tensor for name, tensor in tensors.items()}
     others = [path for path in sorted(glob.glob(os.path.join(glob.escape(source), "*"))) if path.endswith(ENDINGS)]
     others = [path for path in others if not path.endswith(".index.json")]
     with atomic_path(folder) as temporary:
         os.mkdir(temporary)
         for path in others:
             shutil.copyfile(path, os.path.join(temporary, os.path.basename(path)))
-        save_file(tensors, os.path.join(temporary, "model.safetensors"), metadata={"format": "pt"})
-        grant(os.path.join(temporary, "model.safetensors"))
-        model = load_whole(temporary, place, tokenizer, tensors, longest)
+        tokenizer, changed = settle_tokenizer(temporary, place, lambda: load_tokenizer(temporary, place))
+        longest = longest_input(config, tokenizer, place, max_tokens)
+        tensors, weights = read_weights(source, place)
+        tensors = with_todays_names(tensors, place)
+        check_wrapper(tensors, f"{prefix_of(config)}.", place)
+        save(temporary, tensors)
+        model, fresh = load_whole(temporary, place, tokenizer, tensors, longest, classes)
+        head = settle_head(temporary, model, fresh, tensors, classes, place, new_head)
+        taken = load_file(os.path.join(temporary, "model.safetensors"))
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},
             "heads_verified": True,
             "max_positions": longest,
             "n_ids": len(model.get_input_embeddings().weight),
-            "tensors": {key: tensor_sha256(tensor) for key, tensor in sorted(tensors.items())},
+            "head": head,
+            "truncation_side": tokenizer.truncation_side,
+            "tokenizer_changed": changed,
+            "tensors": {key: tensor_sha256(tensor) for key, tensor in sorted(taken.items())},
         }
         write_json(os.path.join(temporary, "conversion.json"), record)
         # Else a pipeline would not know where to cut, or would give a model what it has no place for.
@@ -151,7 +231,10 @@ def take(source, place, name, folder):
         settings = read_json(own) if os.path.exists(own) else {}
         settings |= {"model_max_length": longest, "model_input_names": tokenizer_inputs(tokenizer, model)}
         write_json(own, settings)
-    print(f"{name}: {config.model_type}, {len(tensors)} tensors, inputs of at most {longest} tokens")
+    print(f"{name}: {config.model_type}, {len(taken)} tensors, inputs of at most {longest} tokens")
+    print(f"classification head: {head['status']}")
+    if changed:
+        print(f"tokenizer: {changed}")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ import os
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
-from data.lib.reviews import POLARITY, pairs_of, read_split
-from finetuning.lib.token_ids import apart, with_segments, write_token_ids
+from data.reviews import POLARITY, pairs_of, read_split
+from finetuning.settled_tokenizer import check_texts
+from finetuning.token_ids import apart, with_segments, write_token_ids
 
 
 def tokenize(tokenizer, texts, max_positions):
@@ -14,11 +15,11 @@ def tokenize(tokenizer, texts, max_positions):
 
     Args:
         tokenizer: Hugging Face tokenizer.
-        texts: list of str, or of pairs with `data.lib.reviews.BETWEEN` between their texts.
+        texts: list of str, or of pairs with `data.reviews.BETWEEN` between their texts.
         max_positions: most tokens of an input, <s> and </s> among them.
 
     Returns:
-        list[list[int]]: see `finetuning.lib.token_ids.SEGMENT`.
+        list[list[int]]: see `finetuning.token_ids.SEGMENT`.
     """
     first, second = pairs_of(texts)
     if second is None:
@@ -35,12 +36,13 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
         reviews: text file, one review a line.
         labels: text file, the number of a class a line.
         tokenizer: folder of Hugging Face's tokenizer.
-        token_ids: `.npz` file to write (see `finetuning.lib.token_ids`).
+        token_ids: `.npz` file to write (see `finetuning.token_ids`).
         max_positions: most tokens of an input; None: as conversion.json beside the tokenizer says.
         classes: names of the classes in order.
 
     Raises:
-        StudyError: see `data.lib.reviews.read_split`; or an id that the model has no vector for.
+        StudyError: see `data.reviews.read_split`; an id that the model has no vector for; or, of another's model,
+            a text that the loaded tokenizer and the model's own file give other ids.
     """
     from transformers import AutoTokenizer
 
@@ -51,6 +53,8 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
     texts, values = read_split(reviews, labels, classes)
     print(f"tokenizer({reviews!r}, truncation=True, max_length={max_positions})")
     loaded = AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
+    if n_ids is not None:
+        check_texts(loaded, tokenizer, *pairs_of(texts))
     sequences = tokenize(loaded, texts, max_positions)
     highest = max(int(apart(sequence)[0].max()) for sequence in sequences)
     if n_ids is not None and highest >= n_ids:

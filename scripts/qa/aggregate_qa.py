@@ -42,8 +42,8 @@ def run_table(records, evaluations):
     Raises:
         StudyError: two files are of different runs, or runs are of different data.
     """
-    runs = pandas.json_normalize([read_run(path) for path in records])
-    measured = pandas.json_normalize([read_run(path) for path in evaluations]).rename(columns=MEASURED)
+    runs = pandas.json_normalize([read_json(path) for path in records])
+    measured = pandas.json_normalize([read_json(path) for path in evaluations]).rename(columns=MEASURED)
     for path, one, other in zip(records, runs[RUN].values.tolist(), measured[RUN].values.tolist(), strict=True):
         if one != other:
             raise StudyError(
@@ -54,13 +54,7 @@ def run_table(records, evaluations):
         for path, number in zip(records, runs[key], strict=True):
             if number != runs[key][0]:
                 raise StudyError(f"{path}: {key} is {number}, in {records[0]} {runs[key][0]}: train the older again")
-    return runs.join(measured[[*METRICS, "n_generated"]]).reindex(columns=columns_of("qa/runs.tsv"))
-
-
-def read_run(path):
-    """Return a record of a run; earlier releases named runs by their rank alone."""
-    record = read_json(path)
-    return {"arm": f"rank{record['rank']}", **record}
+    return runs.join(measured[[*METRICS, "n_generated"]]).reindex(columns=columns_of("qa_runs"))
 
 
 def summarise(runs):
@@ -79,7 +73,7 @@ def summarise(runs):
                 spread = statistics.stdev(values) if len(values) > 1 else None
                 rows.append([*arm, metric, len(values), statistics.fmean(values), spread, min(values), max(values)])
     # Counts stay whole numbers beside the other metrics' floats.
-    return pandas.DataFrame(rows, columns=columns_of("qa/summary.tsv"), dtype=object)
+    return pandas.DataFrame(rows, columns=columns_of("qa_summary"), dtype=object)
 
 
 def main(records, evaluations, losses, answers, manifest, runs, loss, summary, generations, study):
@@ -103,10 +97,10 @@ def main(records, evaluations, losses, answers, manifest, runs, loss, summary, g
     """
     table = run_table(records, evaluations).assign(study=study, synthetic=bool(read_json(manifest)["synthetic"]))
     identities = table[["arm", "rank", "seed"]].to_dict("records")
-    write_table(runs, "qa/runs.tsv", frame_rows(table))
+    write_table(runs, "qa_runs", frame_rows(table))
     curves = [read_frame(path).assign(**identity) for path, identity in zip(losses, identities, strict=True)]
-    write_table(loss, "qa/loss.tsv", frame_rows(pandas.concat(curves)[columns_of("qa/loss.tsv")]))
-    write_table(summary, "qa/summary.tsv", frame_rows(summarise(table)))
+    write_table(loss, "qa_loss", frame_rows(pandas.concat(curves)[columns_of("qa_loss")]))
+    write_table(summary, "qa_summary", frame_rows(summarise(table)))
     rows = [
         {**identity, **json.loads(line)}
         for path, identity in zip(answers, identities, strict=True)

@@ -10,7 +10,7 @@ from collections import Counter
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, write_text, write_tsv
-from qa.lib.lora import (
+from qa.lora import (
     BLOOM_560M,
     FIELDS,
     adapted,
@@ -94,7 +94,7 @@ def ledger(name, arm, shapes, lora):
     Args:
         name: the model's name.
         arm: the arm's name, or "".
-        shapes: what `qa.lib.lora.describe` returns.
+        shapes: what `qa.lora.describe` returns.
         lora: the arm's LoRA settings; `target_modules` is resolved.
 
     Returns:
@@ -118,8 +118,8 @@ def formulas(modules, cost, lora):
     """Return how each setting's parameters, or its effect, are computed: {setting: text}.
 
     Args:
-        modules: what `qa.lib.lora.adapted` returns.
-        cost: what `qa.lib.lora.counts` returns.
+        modules: what `qa.lora.adapted` returns.
+        cost: what `qa.lora.counts` returns.
         lora: the arm's LoRA settings.
     """
     kinds = Counter(

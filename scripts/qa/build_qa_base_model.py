@@ -8,9 +8,11 @@ import shutil
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, numbered, read_json, read_lines, visible, write_tsv
-from qa.lib.causal_lm import load_tokenizer
-from qa.lib.lora import refuse_other_kinds
-from qa.lib.pairs import BASE_FILES, check_base, prompt
+from finetuning.own_tokens import check_ids
+from qa.causal_lm import load_tokenizer
+from qa.lora import refuse_other_kinds
+from qa.question_pairs import BASE_FILES, check_base, prompt
+from study.pointers import check_pointers
 from training.divergence import refuse_divergence
 
 SPECIAL_TOKENS = ("<unk>", "<s>", "</s>", "<pad>")
@@ -225,7 +227,7 @@ def embedded_texts(n_texts, seed, files, tables=None):
     """
     texts = []
     if n_texts:
-        from qa.lib.embedded_faq import corpus
+        from qa.embedded_faq import corpus
 
         texts += corpus(seed, n_texts)
     for path in [*files, *(numbered(tables) if tables else [])]:
@@ -284,6 +286,7 @@ def main(source, files, base, pretraining, embedded, template, tables=None):
         elif source == "folder":
             if not files or not os.path.isdir(files[0]):
                 raise StudyError(f"qa.base.folder: {files[0] if files else None} is no folder")
+            check_pointers(files[0], f"qa.base.folder: {files[0]}")
             check_base(files[0])
             kept = [name for name in visible(files[0]) if name.endswith(BASE_FILES)]
             gather([os.path.join(files[0], name) for name in kept], temporary)
@@ -294,7 +297,7 @@ def main(source, files, base, pretraining, embedded, template, tables=None):
             if source != "embedded":
                 # A base of another kind, or without a tokenizer, is told before any run waits for a machine.
                 refuse_other_kinds(read_json(os.path.join(temporary, "config.json")))
-                load_tokenizer(temporary)
+                check_ids(load_tokenizer(temporary)[0], temporary)
         except StudyError as error:
             raise StudyError(str(error).replace(temporary, base)) from error
     write_tsv(pretraining, rows, ["update", "loss"])

@@ -7,8 +7,9 @@ import os
 from common.entry import run
 from common.errors import StudyError
 from common.files import TABLES, read_json, sha256, write_json, write_lines
-from data.lib.tables import read_rows
-from qa.lib.pairs import clean_pairs, split_pairs
+from data.text_tables import read_rows
+from qa.question_pairs import clean_pairs, split_pairs
+from study.pointers import check_pointer
 
 
 def read_pairs(path, question="question", answer="answer"):
@@ -28,6 +29,7 @@ def read_pairs(path, question="question", answer="answer"):
     if path.lower().endswith(TABLES):
         rows = list(read_rows(path, (question, answer)))
         return clean_pairs([row for _, row in rows], path, question, answer, [place for place, _ in rows])
+    check_pointer(path)
     content = read_json(path)
     if isinstance(content, dict):
         content = content.get("questions")
@@ -55,11 +57,11 @@ def load(source, files, url, columns):
         StudyError: the source is unknown or its file is bad.
     """
     if source == "embedded":
-        from qa.lib.embedded_faq import pairs  # only this source needs it
+        from qa.embedded_faq import pairs  # only this source needs it
 
         written = clean_pairs(pairs(), "the embedded pairs")
         text = json.dumps(written, ensure_ascii=False, sort_keys=True)
-        return written, {"qa/lib/embedded_faq.py: pairs()": hashlib.sha256(text.encode()).hexdigest()}
+        return written, {"qa/embedded_faq.py: pairs()": hashlib.sha256(text.encode()).hexdigest()}
     if source not in ("url", "file"):
         raise StudyError(f"qa.data.source: {source!r} is not one of embedded, url, file")
     if not files:

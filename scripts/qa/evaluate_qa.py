@@ -8,9 +8,9 @@ import torch
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, read_lines, write_json, write_lines
-from qa.lib.answers import chrf, repeats_itself, rouge_l
-from qa.lib.causal_lm import check_length, encode_pairs, encoder, load_base, load_tokenizer, score
-from qa.lib.pairs import prompt
+from qa.answers import chrf, repeats_itself, rouge_l
+from qa.causal_lm import check_length, encode_pairs, encoder, load_base, load_tokenizer, score
+from qa.question_pairs import prompt
 from training.precision import choose_device
 from training.process import flush_denormals
 
@@ -164,6 +164,8 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     result["rouge_l"] = {moment: rouge_l([row[moment] for row in rows], references) for moment in MOMENTS}
     # The measure of repetition, on answers that a person wrote.
     result["n_repeating"]["reference"] = sum(repeats_itself(row["reference"]) for row in rows)
+    # What a card shows must be what these answers were made with.
+    result["generation"] = generation
     write_json(evaluation, result)
     before, after = (result["heldout"][moment]["perplexity"] for moment in MOMENTS)
     print(f"held-out perplexity {before:.2f} before, {after:.2f} after")

@@ -7,8 +7,8 @@ import shutil
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, sha256, write_json, write_text
-from finetuning.lib.cards import render_card
-from qa.lib.pairs import prompt
+from finetuning.cards import render_card
+from qa.question_pairs import prompt
 
 # The card's measures: what, and the unit.
 MEASURES = {
@@ -123,6 +123,26 @@ def read_facts(files, arm, seed):
     }
 
 
+def check_generation(generation, recorded, path):
+    """Raise unless the settings ask for answers as the study's were made.
+
+    Args:
+        generation: `qa.generation` of the config.
+        recorded: content of the run's evaluation.json.
+        path: of that file, for messages.
+
+    Raises:
+        StudyError: a setting differs.
+    """
+    known = recorded.get("generation", generation)
+    for key in sorted(known.keys() | generation.keys()):
+        if known.get(key) != generation.get(key):
+            raise StudyError(
+                f"qa.generation.{key} is {generation.get(key)}, and {path} was made with {known.get(key)}: put the "
+                "setting back, or evaluate the run again"
+            )
+
+
 def main(folder, arm, seed: int, study, source, generation, **files):
     """Write the exported adapter: peft's two files and README.md, the card.
 
@@ -139,6 +159,7 @@ def main(folder, arm, seed: int, study, source, generation, **files):
     Raises:
         StudyError: a file is missing or broken, or lacks the run.
     """
+    check_generation(generation, read_json(files["evaluation"]), files["evaluation"])
     facts, name = read_facts(files, arm, seed), os.path.basename(folder)
     code = example_code(name, source, facts["run"], facts["example"]["question"], generation)
     facts |= {"name": name, "study": study, "base": source, "code": code, "measures": MEASURES}

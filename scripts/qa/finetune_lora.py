@@ -7,7 +7,7 @@ from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, write_json, write_tsv
 from common.machine import job_record, now
-from qa.lib.tuning import COLUMNS, train_run, write_adapter
+from qa.tuning import COLUMNS, train_run, write_adapter
 
 
 def write_tensorboard(folder, rows):
@@ -17,7 +17,7 @@ def write_tensorboard(folder, rows):
 
     Args:
         folder: folder to write.
-        rows: of `qa.lib.tuning.COLUMNS`.
+        rows: of `qa.tuning.COLUMNS`.
     """
     from tensorboardX import SummaryWriter
 

@@ -2,7 +2,7 @@
 
 import re
 
-from analysis.lib.looks import PALETTE
+from analysis.looks import PALETTE
 from common.entry import run
 from common.errors import StudyError
 from common.figures import FAINT, save, set_style

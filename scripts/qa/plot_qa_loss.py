@@ -1,6 +1,6 @@
 """Draw the loss of the LoRA runs by update: pairs trained on and pairs kept out."""
 
-from analysis.lib.looks import PALETTE
+from analysis.looks import PALETTE
 from common.entry import run
 from common.errors import StudyError
 from common.figures import mark_synthetic, save, set_style

@@ -1,6 +1,6 @@
 """Draw the rank sweep: loss, trainable share, time and memory against LoRA's rank."""
 
-from analysis.lib.looks import PALETTE
+from analysis.looks import PALETTE
 from common.entry import run
 from common.figures import mark_synthetic, save, set_style
 from common.files import read_json

@@ -7,7 +7,7 @@ import time
 from common.entry import run
 from common.files import write_json, write_tsv
 from common.machine import job_record, now
-from qa.lib.tuning import COLUMNS, train_run
+from qa.tuning import COLUMNS, train_run
 
 
 def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, training, template, save_every):

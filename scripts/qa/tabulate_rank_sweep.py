@@ -10,7 +10,7 @@ from common.files import read_json
 from common.frames import read_frame
 from study.tables import columns_of, frame_rows, write_table
 
-TABLE = "qa/rank_sweep.tsv"
+TABLE = "qa_rank_sweep"
 
 
 def last_losses(path, per_epoch):

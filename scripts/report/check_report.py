@@ -1,4 +1,7 @@
-"""Compute every number of the report again from the file that its record names, and list them all."""
+"""Check the report: every number against the file that its record names, then all else by building the page again.
+
+The second build must give the same bytes: it binds words, names, drawings, CSS and scripts.
+"""
 
 import base64
 import os
@@ -7,10 +10,11 @@ import re
 from common.entry import run
 from common.errors import StudyError
 from common.files import reading, sha256, study_path
-from report.lib import pictures
-from report.lib.links import DATA_ADDRESS
-from report.lib.reading import Reader
-from report.lib.recompute import Sources, Unsound, check, sources_of
+from report import pictures
+from report.assembly import build
+from report.links import DATA_ADDRESS
+from report.reading import Reader
+from report.recompute import Sources, Unsound, check, sources_of
 from study.tables import write_table
 
 PRINTED = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
@@ -82,10 +86,31 @@ def listed(one):
         yield {"number": printed, "where": one.where, "formula": formula} | source
 
 
-def main(report, numbers, settings, commit="", **inputs):
+def difference(page, again):
+    """Return where two pages differ first, in words; None: they are the same.
+
+    Args:
+        page: HTML that is there.
+        again: HTML that the study's files give.
+    """
+    if page == again:
+        return None
+    place = next((i for i, (a, b) in enumerate(zip(page, again, strict=False)) if a != b), min(len(page), len(again)))
+    section = page.rfind('<section id="', 0, place)
+    # Before the first section and after the last come the frame's own parts: style, contents, scripts.
+    inside = section >= 0 and "</section>" not in page[section:place]
+    where = page[section:].split('"', 2)[1] if inside else "outside its sections"
+    line = page.count("\n", 0, place) + 1
+    start = max(place - 30, page.rfind("\n", 0, place) + 1)
+    found, expected = (" ".join(text[start : place + 40].split()) for text in (page, again))
+    return f"line {line} ({where}) has {found!r}, and its files give {expected!r}"
+
+
+def main(templates, report, numbers, settings, commit="", **inputs):
     """Check the page and write what it rests on.
 
     Args:
+        templates: of the page: see `assembly.build`.
         report: `report.html`.
         numbers: TSV to write; what has several sources has them all, with `; ` between.
         settings: the study's config, which the page may quote.
@@ -94,26 +119,31 @@ def main(report, numbers, settings, commit="", **inputs):
 
     Raises:
         StudyError: a number that differs from its source, or has none and is no stated constant; names it and its
-            place.
+            place. Or the page is not the one that its files give; names the first place that differs.
     """
     with reading(report), open(report, encoding="utf-8", newline="") as handle:
-        page = Reader(handle.read())
+        html = handle.read()
+    page = Reader(html)
     folder = os.path.dirname(os.path.abspath(report))
     paths = [path for given in inputs.values() for path in ([given] if isinstance(given, str) else given)]
     sources = Sources(map(str, paths), folder, settings, commit)
     wrong = faults(page, sources)
     if wrong:
         raise StudyError(f"{report}: {len(wrong)} numbers are not borne out: {'; '.join(wrong[:5])}")
+    _, again = build(templates, report, settings, commit, **inputs)
+    differs = difference(html, again)
+    if differs:
+        raise StudyError(f"{report} was changed after it was built: {differs}. Delete it and build it again.")
     links = {link: study_path(path) for link, path in sources.paths.items()}
     rows = [
         row | {"file": "; ".join(links.get(name, name) for name in row["file"].split("; "))}
         for one in page.numbers
         for row in listed(one)
     ]
-    write_table(numbers, "report_numbers.tsv", rows)
+    write_table(numbers, "report_numbers", rows)
     marks = sum(len(group["marks"]) for group in page.pictures.groups)
     agree = f"{len(page.numbers)} numbers, {marks} marks of charts and {len(page.drawings)} drawings"
-    print(f"{agree} of the page agree with their sources")
+    print(f"{agree} of the page agree with their sources; a second build gives the same bytes")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path
-from report.lib.links import unlink_files
+from report.links import unlink_files
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # The page is the study's own and fetches nothing: the sandbox, which containers and root lack, guards nothing here.

@@ -17,12 +17,13 @@ import json
 import os
 from urllib.parse import quote
 
-from common.arms import named_arms, run_label
+from common.arms import run_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, sha256, write_text
 from common.machine import package_versions, settings_hash, study_settings
-from data.lib.reviews import noun_of
+from data.reviews import noun_of
+from frameworks import NONE
 
 CRATE = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -221,10 +222,10 @@ def add_runs(crate, records, predictions, used, texts):
     """Add the actions of the fine-tuning runs on `texts` (their name); return their identifiers."""
     actions = []
     for (path, record), predicted in zip(records, predictions, strict=True):
-        (record,) = named_arms([record])
         framework, init, seed = record["framework"], record["init"], record["seed"]
         label = run_label(record["arm"], seed)
-        words = f"Fine-tuning of a classifier of {texts} in {framework} from {init} weights with seed {seed}."
+        start = "" if init == NONE else f" from {init} weights"
+        words = f"Fine-tuning of a classifier of {texts} in {framework}{start} with seed {seed}."
         made = {path: f"Record of {label}: settings, versions, time.", predicted: f"Test predictions of {label}."}
         actions.append(add_run(crate, label, words, record, f"finetune_{framework}", used, made))
     return actions

@@ -4,7 +4,7 @@ import fnmatch
 import hashlib
 import os
 
-from common.arms import CHECKPOINT
+from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.download import expected, mirror_path
 from study.hub import hub_urls
@@ -18,11 +18,6 @@ PIECES_FILES = tuple(
 CHECKPOINT_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
 # The curve of the pretraining that made a checkpoint.
 PRETRAINING = "pretraining.tsv"
-
-
-def uses_checkpoint(config):
-    """Tell whether an arm starts from the model of section `checkpoint`, or from its sizes and tokenizer."""
-    return any(arm["model"] == CHECKPOINT for arm in config["finetuning"]["arms"].values())
 
 
 def checkpoint_files(folder, kept=()):

@@ -10,9 +10,11 @@ from common.errors import StudyError
 from common.files import read_json, reading
 from common.machine import result_settings
 from study.addresses import expand_addresses
+from study.arm_checks import fill_arms
 from study.download import read_checksums
 from study.grids import expand_grids
-from study.settings import validate_study
+from study.ownership import check_named
+from study.settings import refuse, validate_study
 
 
 def check_study(config, root):
@@ -29,21 +31,13 @@ def check_study(config, root):
         StudyError: settings that the workflow refuses.
     """
     schema = os.path.join(root, "schemas", "config.schema.yaml")
+    fill_arms(config.get("finetuning"))
     validate_study(config, schema)
     if expand_grids(config["finetuning"]):
         # The arms that it made, as if they had been written by hand.
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
-    for i, file in enumerate(config["claims"], start=1):
-        if not os.path.isfile(os.path.join(root, file)):
-            raise StudyError(
-                f"configuration: claims, entry {i}: there is no file {os.path.join(root, file)}; name a file like "
-                "claims/open.yaml, or leave claims empty: []"
-            )
+    refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])
-    if checksums and not os.path.isfile(checksums):
-        raise StudyError(
-            f"configuration: checksums: there is no file {checksums}; name a table like studies/checksums.tsv, or null"
-        )
     pins = read_checksums(checksums)
     for key, part in (
         ("checkpoint.corpus.files", config["checkpoint"]["corpus"]),
@@ -53,6 +47,18 @@ def check_study(config, root):
     for i, entry in enumerate(config["checkpoint"]["corpus"]["tables"], start=1):
         entry["urls"] = expand_addresses(entry["urls"], pins, f"checkpoint.corpus.tables, entry {i}, urls")
     return pins
+
+
+def missing_files(config, root):
+    """Yield a message for each file of the clone that the settings name and that is not there."""
+    for i, file in enumerate(config["claims"], start=1):
+        if not os.path.isfile(path := os.path.join(root, file)):
+            yield (
+                f"claims, entry {i}: there is no file {path}; name a file like claims/open.yaml, or leave claims "
+                "empty: []"
+            )
+    if config["checksums"] and not os.path.isfile(path := os.path.join(root, config["checksums"])):
+        yield f"checksums: there is no file {path}; name a table like studies/checksums.tsv, or null"
 
 
 def check_file(path):
@@ -141,7 +147,8 @@ def read_settings(path):
 def with_defaults(config, root):
     """Return a study's settings over the defaults of config.yaml, as Snakemake merges them; its arms replace those.
 
-    A table of texts is used whole unless the study says otherwise.
+    A table of texts is used whole unless the study says otherwise. The default questions are of the default arms and
+    simple models: a study with others of its own asks what it writes itself.
 
     Args:
         config: the study's own settings; not changed.
@@ -158,6 +165,8 @@ def with_defaults(config, root):
     own = config.get("finetuning")
     if isinstance(own, dict) and own.get("arms") is not None:
         merged["finetuning"]["arms"] = own["arms"]
+    if "questions" not in config and isinstance(own, dict) and {"arms", "baselines"} & own.keys():
+        merged["questions"] = []
     return merged
 
 
@@ -180,6 +189,7 @@ def load_study(root, *files, **changes):
     config = {}
     for path in files:
         update_config(config, read_settings(path))
+    check_named(config, files)
     update_config(config, changes)
     config = with_defaults(config, root)
     return config, check_study(config, root)

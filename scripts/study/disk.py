@@ -5,9 +5,10 @@ import os
 import re
 import shutil
 
+import frameworks
 from common.errors import StudyError
 from study.addresses import hub_addresses
-from study.parameters import CLASSIFIERS, PUBLISHED_SIZE, count
+from study.rule_parameters import ENCODER, PUBLISHED_SIZE, count
 
 FLOAT = 4
 # Adam keeps two moments of every weight: a saved state is three times the weights.
@@ -64,15 +65,16 @@ def model_bytes(config, size_of):
     return found
 
 
-def huggingface_parameters(config, own, models):
-    """Return the parameters of a Hugging Face run's classifier, the mean over the study's arms.
+def mean_parameters(config, framework, own, models):
+    """Return the parameters of a framework's classifier, the mean over the study's arms.
 
     Args:
         config: the study's settings.
+        framework: its name.
         own: parameters of the classifier that starts from the checkpoint.
         models: what `model_bytes` returns.
     """
-    arms = [arm for arm in config["finetuning"]["arms"].values() if arm["framework"] == "huggingface"]
+    arms = [arm for arm in config["finetuning"]["arms"].values() if arm["framework"] == framework]
     counts = [models[arm["model"]] // FLOAT if arm["model"] in models else own for arm in arms]
     return sum(counts) // len(counts) if counts else own
 
@@ -98,21 +100,24 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         "vocab_size": checkpoint["sentencepiece"]["vocab_size"] if made else PUBLISHED_SIZE["vocab_size"],
         **{key: checkpoint["architecture"][key] for key in ("width", "ffn_width", "layers", "max_positions")},
     }
-    weights = {framework: count(size, names) for framework, names in CLASSIFIERS.items()}
-    weights["huggingface"] = huggingface_parameters(config, weights["huggingface"], models or {})
+    weights = {name: count(size, (*ENCODER, *frameworks.load(name).TERMS)) for name in frameworks.having("TERMS")}
+    # The pretraining's checkpoint has the language-model head; an exported model is in the form of others' models.
+    trained = count(size, (*ENCODER, "head", "lm_head"))
+    weights = {name: mean_parameters(config, name, own, models or {}) for name, own in weights.items()}
+    exported = max(weights[name] for name in frameworks.having("OTHERS_MODELS"))
     need = dict.fromkeys(("downloads", "corpus", "checkpoint", "fine-tuned checkpoints", "saved states", "models"), 0)
     need["downloads"] = downloads
     if "build_corpus" in jobs:
         need["corpus"] = int(corpus * (1 + BINARIZED))
     for rule in ("pretrain", "extract_checkpoint", "copy_checkpoint", "convert_checkpoint"):
         if rule in jobs:
-            need["checkpoint"] += jobs[rule] * FLOAT * weights["fairseq"]
+            need["checkpoint"] += jobs[rule] * FLOAT * trained
     if made and "pretrain" in jobs:
-        need["checkpoint"] += len(checkpoint["pretraining"]["keep"] or []) * FLOAT * weights["fairseq"]
+        need["checkpoint"] += len(checkpoint["pretraining"]["keep"] or []) * FLOAT * trained
     if "take_model" in jobs:
         need["others' models"] = sum((models or {}).values())
     if "pretrain" in jobs:
-        need["saved states"] = STATES * STATE * weights["fairseq"]
+        need["saved states"] = STATES * STATE * trained
     most = finetuning["training"]["epochs"]
     for framework, parameters in weights.items():
         n_runs = jobs.get(f"finetune_{framework}", 0)
@@ -124,7 +129,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         # Pretraining is over by then, and its state gone.
         states = STATES * STATE * parameters * min(n_runs, at_once)
         need["saved states"] = max(need["saved states"], states)
-    need["models"] = jobs.get("export_model", 0) * FLOAT * weights["huggingface"]
+    need["models"] = jobs.get("export_model", 0) * FLOAT * exported
     base = qa["base"]["embedded"]
     if "build_qa_base_model" in jobs and qa["base"]["source"] == "embedded":
         need["checkpoint"] += FLOAT * bloom_parameters(

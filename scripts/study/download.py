@@ -19,6 +19,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from common.errors import StudyError
 from common.files import atomic_path, read_tsv
 from study.hub import asked_at, is_asked, is_hub, pass_for, promised, refusal, token
+from study.pointers import POINTER
 
 # Bound of a download whose size is not pinned: the course's largest file has about 0.3 GB, BLOOM-560m 1.1 GB.
 LIMIT = 8_000_000_000
@@ -26,12 +27,12 @@ BLOCK = 1 << 16
 REDIRECTS = 5
 # Answers of a server that may be better the next time.
 TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
-# A connection that delivers less than this for `stall` seconds counts as broken (bytes/s).
+# A connection that delivers less of the file than this for `stall` seconds counts as broken (bytes/s).
 MINIMUM_RATE = 100
+# Longest time of one attempt, from the first request to the last byte (seconds): 8 GB at 93 kB/s.
+DEADLINE = 86_400
 # Longest pause that a server's Retry-After is granted (seconds).
 PATIENCE = 300
-# What a file begins with that stands for another one in a Git repository.
-LFS = b"version https://git-lfs.github.com/spec/"
 # A file name on Linux holds at most 255 bytes; room is left for the temporary prefix.
 NAME_LIMIT = 200
 
@@ -185,6 +186,7 @@ def retrieve(
     stall=60,
     limit=LIMIT,
     progress=True,
+    deadline=DEADLINE,
 ):
     """Bring the file of an address to `destination`, whole and checked, or raise and leave nothing.
 
@@ -197,10 +199,11 @@ def retrieve(
         key: the config key that holds the address, for messages.
         attempts: tries in all; only faults that may pass are tried again.
         wait: seconds before the second try, doubled before each further one.
-        timeout: seconds to connect, and between two packets.
+        timeout: seconds to connect, and between two packets; together the longest wait for an answer's headers.
         stall: seconds after which a connection below `MINIMUM_RATE` is given up.
         limit: most bytes accepted when `size` is None.
         progress: show a progress bar on standard error.
+        deadline: seconds for one attempt in all, see `study.transfer_watch`.
 
     Returns:
         dict: `url`, `sha256`, `bytes`, `pinned` (a hash was expected), `from` (`mirror` or `network`), and after
@@ -215,7 +218,7 @@ def retrieve(
     with atomic_path(destination) as temporary:
         if mirror is None:
             part = _Partial(temporary, size, sha256)
-            fetch = functools.partial(_fetch, name, url, part, timeout, stall, limit, progress)
+            fetch = functools.partial(_fetch, name, url, part, timeout, stall, limit, progress, deadline)
             digest, count, last = _tried(fetch, url, name, place, attempts, wait)
         else:
             digest, count = _copy(name, mirror, place, temporary, destination, progress)
@@ -306,7 +309,7 @@ def _check(name, digest, count, sha256, size):
         raise StudyError(f"{name}: the file is empty: check the address")
 
 
-def _fetch(name, url, part, timeout, stall, limit, progress):
+def _fetch(name, url, part, timeout, stall, limit, progress, deadline):
     """Download once, or the rest of it; return the hash, the number of bytes and the address that answered in the end.
 
     Raises:
@@ -316,16 +319,22 @@ def _fetch(name, url, part, timeout, stall, limit, progress):
     import requests
     import urllib3
 
+    from study.transfer_watch import TransferStopped, TransferWatch
+
     try:
-        with requests.Session() as session:
+        with TransferWatch(sum(timeout), stall, MINIMUM_RATE, deadline) as watch, requests.Session() as session:
+            for scheme in ("http://", "https://"):
+                session.mount(scheme, watch.adapter())
             # Bytes as they lie on the server: else Content-Length and the hash speak of something else.
             session.headers.update({"Accept-Encoding": "identity", "User-Agent": "pretrain-finetune-study"})
-            response, last = _answer(session, name, url, timeout, part)
+            response, last = _answer(session, watch, name, url, timeout, part)
             with response:
                 length, arrived = _lengths(name, response, part, limit)
                 with _bar(name, length or part.size, progress, arrived) as bar:
-                    blocks = _guard(name, url, response, part.size or part.said_size, limit, stall, arrived)
+                    blocks = _guard(name, url, response, watch, part.size or part.said_size, limit, arrived)
                     digest, count = _write(blocks, part.path, bar, arrived)
+    except TransferStopped as stopped:
+        raise _Transient(str(stopped)) from stopped
     except requests.exceptions.SSLError as error:
         raise StudyError(
             f"{name}: the server's TLS certificate was not accepted ({_short(error)}): check the address and this "
@@ -350,7 +359,7 @@ def _fetch(name, url, part, timeout, stall, limit, progress):
     return digest, count, last
 
 
-def _answer(session, name, url, timeout, part):
+def _answer(session, watch, name, url, timeout, part):
     """Follow redirects; return the open response with the file or its rest (status 200 or 206), and its address.
 
     Over https they may lead to other hosts, since the Hugging Face hub and Zenodo answer so: the host that is
@@ -363,6 +372,7 @@ def _answer(session, name, url, timeout, part):
         sent = pass_for(url, address)
         # Else the user's ~/.netrc would take the pass's place.
         session.auth = (lambda request: request) if sent else None
+        watch.asked()
         response = session.get(address, headers=rest | sent, stream=True, timeout=timeout, allow_redirects=False)
         if is_asked(url, address) and any(promised(response.headers)):
             part.said_size, part.said_sha256 = promised(response.headers)
@@ -461,35 +471,30 @@ def _lengths(name, response, part, limit):
     return length, arrived
 
 
-def _guard(name, url, response, size, limit, stall, arrived=0):
-    """Yield the body's blocks; stop at a page or pointer in place of a file, at too many bytes, at a crawl."""
+def _guard(name, url, response, watch, size, limit, arrived=0):
+    """Yield the body's blocks; stop at a page or pointer in place of a file, at too many bytes."""
     bound = limit if size is None else size
     wants_page = urlsplit(url).path.lower().endswith((".html", ".htm", ".xhtml"))
     kind = response.headers.get("content-type", "").lower()
     if not wants_page and kind.startswith(("text/html", "application/xhtml")):
         raise StudyError(_page(name))
     head, count = b"", arrived
-    window, received = time.monotonic(), 0
-    # read1 returns what has arrived; read would wait for a full block and never see a crawl.
+    watch.answered()
+    # read1 returns what has arrived; read would wait for a full block, and the watch could not count.
     while block := response.raw.read1(BLOCK):
         if len(head) < 512 and not wants_page and not arrived:
             head = (head + block)[:512]
             if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
                 raise StudyError(_page(name))
-            if head.startswith(LFS):
+            if head.startswith(POINTER):
                 raise StudyError(
                     f"{name}: the server sent a pointer of Git LFS in place of the file; GitHub has the file itself at "
                     "https://media.githubusercontent.com/media/OWNER/REPOSITORY/COMMIT/PATH"
                 )
         count += len(block)
-        received += len(block)
+        watch.received(len(block))
         if count > bound:
             raise StudyError(f"{name}: the server sends more than {bound} bytes: stopped; check the address")
-        elapsed = time.monotonic() - window
-        if elapsed > stall:
-            if received < MINIMUM_RATE * elapsed:
-                raise _Transient(f"too slow: {received} bytes in {elapsed:.0f} s")
-            window, received = time.monotonic(), 0
         yield block
 
 

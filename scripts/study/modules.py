@@ -1,11 +1,20 @@
 """Which of the project's own modules a script imports, and one digest of their text."""
 
 import functools
+import glob
 import hashlib
 import os
 import re
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Packages that find their modules by folder, and which modules these are: every room may have sections and products of
+# its own, of the frameworks only the facts are read, and of the measures those that a study names (`named`).
+DISCOVERED = {
+    "measures": [],
+    "report.sections": ["*/sections/**/*.py"],
+    "study.products": ["*/products/*.py", "frameworks/*/products.py"],
+    "frameworks": ["frameworks/*.py", "frameworks/*/__init__.py"],
+}
 # A line that imports, in a function too. Not by `ast`: every job's Snakemake reads the rules anew.
 IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import ([\w, ]*)|import ([\w., ]+))", re.MULTILINE)
 
@@ -24,9 +33,17 @@ def own_imports(path):
         place = os.path.join(SCRIPTS, *name.split("."))
         if os.path.isfile(f"{place}.py"):
             paths.add(f"{place}.py")
+            for pattern in DISCOVERED.get(name, []):
+                paths |= set(glob.glob(f"{glob.escape(SCRIPTS)}/{pattern}", recursive=True))
+        elif name.startswith("frameworks."):
+            # The facts of one framework: its own scripts load them beside their modules and read none.
+            continue
         elif os.path.isfile(os.path.join(place, "__init__.py")) and os.path.getsize(os.path.join(place, "__init__.py")):
-            # A package with content, the plug-in, is loaded whole.
-            paths |= {os.path.join(place, file) for file in os.listdir(place) if file.endswith(".py")}
+            # Another package with content, such as fairseq's plug-in, loads all of its modules.
+            patterns = DISCOVERED.get(name, [f"{name.replace('.', '/')}/**/*.py"])
+            paths.add(os.path.join(place, "__init__.py"))
+            for pattern in patterns:
+                paths |= set(glob.glob(f"{glob.escape(SCRIPTS)}/{pattern}", recursive=True))
     return paths
 
 
@@ -46,6 +63,19 @@ def _part(path):
         return f"{os.path.relpath(path, SCRIPTS)} {hashlib.sha256(handle.read()).hexdigest()}\n".encode()
 
 
-def helpers_digest(path):
-    """Return a SHA-256 of the names and the text of a file's helper modules."""
-    return hashlib.sha256(b"".join(map(_part, helper_modules(path)))).hexdigest()
+def file_digest(path):
+    """Return a SHA-256 of the names and the text of a file and its helper modules."""
+    return hashlib.sha256(b"".join(map(_part, [path, *helper_modules(path)]))).hexdigest()
+
+
+def helpers_digest(path, named=()):
+    """Return a SHA-256 of the names and the text of a file's helper modules.
+
+    Args:
+        path: the file.
+        named: paths of modules that it loads by name where it imports the package of their folder.
+    """
+    helpers = helper_modules(path)
+    folders = {os.path.dirname(helper) for helper in helpers if os.path.basename(helper) == "__init__.py"}
+    loaded = {one for file in named if os.path.dirname(file) in folders for one in (file, *helper_modules(file))}
+    return hashlib.sha256(b"".join(map(_part, sorted({*helpers, *loaded})))).hexdigest()

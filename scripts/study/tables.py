@@ -6,30 +6,17 @@ Jobs that train write plain `write_tsv` tables with constants of their own, whic
 page a helper of theirs, a change of one word would train every run again.
 """
 
+import functools
 import math
 import re
 
+import frameworks
 from common.errors import StudyError
 from common.files import write_tsv
+from study.products import own_columns, product, products
 
-# Arms had neither name nor model in the published tables of earlier releases.
-ARM = "arm? framework model? init"
-RUN = f"{ARM} seed"
-PAIR = " ".join(f"arm_{side}? framework_{side} model_{side}? init_{side}" for side in "ab")
-# Measured before and after tuning.
-QA_MEASURES = {
-    "heldout_perplexity": ("number", "", "exp of heldout_loss"),
-    "train_perplexity": ("number", "", "exp of the mean loss on the pairs trained on"),
-    "heldout_loss": ("number", "nats", "mean per token of held-out answers"),
-    "heldout_objective": ("number", "nats", "mean per learnt token of held-out pairs, of the loss that is optimised"),
-    "end_of_text": ("number", "nats", "mean loss of the token that ends a held-out answer"),
-    "chrf": ("number", "0 to 100", "chrF of answers against references"),
-    "rouge_l": ("share", "", "ROUGE-L (F) of answers against references"),
-    "n_stopped": ("integer", "answers", "answers that ended by themselves"),
-    "n_repeating": ("integer", "answers", "answers that repeat themselves"),
-}
-# Not in the published tables of earlier releases.
-LATER = ("heldout_objective", "chrf", "rouge_l")
+# The frameworks whose settings are compared.
+TRAINED = frameworks.having("CHECKPOINTS")
 # name: (type, unit, meaning). Types: text, integer, number, share (0 to 1), flag (true or false); a cell may be empty.
 COLUMNS = {
     # Which run.
@@ -40,7 +27,7 @@ COLUMNS = {
         "",
         "name of the arm in the settings: under `finetuning.arms`, or `qa.arms` in the tables of question answering",
     ),
-    "framework": ("text", "", "fairseq or huggingface"),
+    "framework": ("text", "", " or ".join(frameworks.names())),
     "init": ("text", "", "pretrained or random: what the run started from"),
     "seed": ("integer", "", "of the run: fresh weights, order of the data, dropout"),
     "rank": ("integer", "", "LoRA's r"),
@@ -147,6 +134,12 @@ COLUMNS = {
         "pairs of seeds in which the first arm is better; a tie counts half",
     ),
     "probability_better_bootstrap": ("share", "", "the same over bootstrap resamples"),
+    "p": (
+        "share",
+        "",
+        "two-sided, of no difference, over seeds and texts: the larger of the interval's two",
+    ),
+    "p_holm": ("share", "", "the same after Holm's correction over the arms that are compared with one model"),
     "claim": ("text", "", "one_seed, none, if_normal or difference: how much may be claimed"),
     "verdict": ("text", "", "of two arms: the claim in sentences; of a claim: holds, fails, not shown, ..."),
     "only_a": ("integer", "reviews", "reviews that only the first arm's run has right"),
@@ -204,13 +197,17 @@ COLUMNS = {
     "calibration_error": ("share", "", "expected calibration error: |confidence - accuracy| of bins, by their answers"),
     "share": ("share", "", "of the label's reviews; of all reviews that two runs answer alike"),
     "bin": ("integer", "", "number of the bin, from 1"),
-    "bin_low": ("number", "probability; words", "least value of the bin"),
-    "bin_high": ("number", "probability; words", "largest value of the bin"),
+    "bin_low": ("number", "probability; words or characters", "least value of the bin"),
+    "bin_high": ("number", "probability; words or characters", "largest value of the bin"),
     "n_answers": ("integer", "answers", "of all seeds whose probability lies in the bin"),
     "seed_a": ("integer", "", "seed of the first run"),
     "seed_b": ("integer", "", "seed of the second run"),
     # Baselines, audit, claims.
-    "baseline": ("text", "", "majority, tfidf_words or tfidf_characters"),
+    "baseline": (
+        "text",
+        "",
+        "name of the simple model's arm: majority, tfidf_words or tfidf_characters",
+    ),
     "features": ("text", "", "what the baseline looks at"),
     "C": ("number", "", "inverse strength of its regularisation, chosen on validation"),
     "check": ("text", "", "what was looked at"),
@@ -228,10 +225,15 @@ COLUMNS = {
         for verdict in ("holds", "fails", "not shown", "cannot be decided", "transcribed")
     },
     # Weights and parameters.
-    "n_tensors": ("integer", "tensors", "tensors of the encoder that were compared with the checkpoint"),
+    "n_tensors": (
+        "integer",
+        "tensors",
+        "tensors that were compared with the checkpoint: all but a new head",
+    ),
     "n_equal": ("integer", "tensors", "those equal to the checkpoint's"),
     "n_new": ("integer", "tensors", "those that the checkpoint lacks"),
     "n_constant": ("integer", "tensors", "those of one value or computed, alike in every new model"),
+    "head": ("text", "", "whether the classification head is `new`, or `kept` as it came with the model"),
     "weights": ("text", "", "whose weights were compared"),
     "converted": ("text", "", "into which framework"),
     "quantity": ("text", "", "what was compared"),
@@ -245,27 +247,13 @@ COLUMNS = {
     "expected": ("integer", "parameters", "what count has to be"),
     "agrees": ("flag", "", "whether count is expected"),
     "setting": ("text", "", "name of a setting"),
-    "fairseq": ("text", "", "what fairseq's runs had"),
-    "huggingface": ("text", "", "what Hugging Face's runs had"),
-    # Question answering.
+    **{name: ("text", "", f"what {frameworks.label(name)}'s runs had") for name in TRAINED},
+    # Question answering; the room declares the rest.
     "model": (
         "text",
         "",
         "what an arm starts from, of the settings; base model that is tuned; study or reports: whose model is counted",
     ),
-    "meaning": ("text", "", "what the setting or symbol means"),
-    "parameters_per_module": ("integer", "parameters", "that the setting adds to one module"),
-    "parameters": ("integer", "parameters", "that it adds in all"),
-    "trainable_params": ("integer", "parameters", "that are trained"),
-    "total_params": ("integer", "parameters", "of the model with its adapter"),
-    "optimizer": ("text", "", "the one that was used"),
-    "quantization": ("text", "", "none or nf4: of the base's weights"),
-    **{
-        f"{name}_{when}": (kind, unit, f"{words}, {when} tuning")
-        for name, (kind, unit, words) in QA_MEASURES.items()
-        for when in ("before", "after")
-    },
-    "lora_alpha": ("number", "", "LoRA's alpha"),
     "train_loss": ("number", "nats", "mean per token of the answers trained on, over the last epoch, with dropout"),
     "heldout_loss": ("number", "nats", "mean per token of held-out answers, at the end"),
     "heldout_perplexity": ("number", "", "exp of heldout_loss"),
@@ -295,159 +283,66 @@ COLUMNS = {
     "symbol": ("text", "", "of the formulas"),
     "study_value": ("integer", "", "of the study's model"),
     "reports_value": ("integer", "", "of the model that the reports count"),
-    # Public tables to pretrain on.
-    "address": ("text", "", "where the texts come from: the file, or the folder of all files"),
-    "licence": ("text", "", "what the study's settings say of it"),
-    "n_tables": ("integer", "files", "tables that were read"),
-    "n_texts": ("integer", "texts", "texts that the tables hold"),
-    "n_short": ("integer", "texts", "left out: below 15 characters"),
-    "n_repeated": ("integer", "texts", "left out: there before"),
-    "n_overlapping": ("integer", "texts", "left out: ten words in a row, or all, are a valid or test review's"),
-    "n_kept": ("integer", "texts", "in the corpus"),
-    "n_words": ("integer", "words", "of the kept texts"),
-    "repeats": ("integer", "", "how often each kept text is in the corpus"),
-    # Both frameworks in use.
-    "rule": ("text", "", "whose jobs the step is"),
-    "command": ("text", "", "as the first run's log shows it, several with ` ; ` between"),
-    "n_steps": ("integer", "steps", "from reviews to test predictions"),
-    "n_commands": ("integer", "", "commands and calls"),
-    "n_arguments": ("integer", "", "flags or arguments that they were given"),
-    "n_lines": ("integer", "lines", "of code that the other framework does not need, empty ones left out"),
-    "n_jobs": ("integer", "jobs", "that were measured"),
-    "total_seconds": ("number", "s", "wall time of all jobs of the step"),
-    "cpu_seconds": ("number", "s", "processor time of a job, mean"),
-    "memory_mb": ("number", "MB", "largest resident memory of a job"),
-    "n_files": ("integer", "files", "that one run's jobs made"),
-    "bytes": ("integer", "bytes", "of these files"),
-    "files": ("text", "", "their paths, folders whole"),
-    "fairseq_default": ("text", "", "in the lab's recipe for fairseq"),
-    "huggingface_default": ("text", "", "in Hugging Face's example"),
-    # The report's numbers; of what has several sources, all of them with `; ` between.
-    "number": ("text", "", "as printed"),
-    "where": ("text", "", "place on the page"),
-    "file": ("text", "", "that it comes from"),
-    "row": ("text", "", "line of that file"),
-    "column": ("text", "", "column of that file, or place in its tree"),
 }
-BEFORE_AFTER = " ".join(
-    f"{name}_{when}{'?' if name in LATER else ''}" for name in QA_MEASURES for when in ("before", "after")
-)
-# Path below results/<study>: columns in order. A `?` marks columns that only some studies have.
-PAIRS = (
-    f"{PAIR} n_seeds_a n_seeds_b n_test difference low high bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p "
-    "seeds_p_holm seeds_p_floor items_p items_p_holm minimum_detectable seeds_needed? items_margin? margin? "
-    "margin_seeds? probability_better_seeds probability_better_bootstrap claim verdict"
-)
-TABLES = {
-    "runs.tsv": f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy n_correct_test n_train "
-    "n_valid n_test total_updates warmup_updates train_seconds precision threads",
-    "history.tsv": f"{RUN} epoch update split metric value",
-    "finetuning/{arm}/seed{seed}/history.tsv": "epoch update split metric value",
-    "finetuning/{arm}/seed{seed}/test_curve.tsv": "epoch update split metric value",
-    "predictions/{arm}/seed{seed}.tsv": "id label prediction probability",
-    "test_accuracy.tsv": f"{ARM} n_seeds mean sd_ddof1 sd_ddof0 min max",
-    "statistics/arms.tsv": f"{ARM} n_seeds n_test mean sd_ddof1 sd_ddof0 min max low high t_low t_high "
-    "bootstrap_low bootstrap_high sampling_margin best_of_k n_learned note",
-    "statistics/pairs.tsv": PAIRS,
-    "statistics/mcnemar.tsv": f"{PAIR} seed only_a only_b p_value p_value_holm",
-    "recipes.tsv": "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean "
-    "sd_ddof1 min max level t_low t_high",
-    "recipes/starts.tsv": PAIRS,
-    "recipes/differences.tsv": "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level "
-    "low high joint_low joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed "
-    "items_margin margin margin_seeds claim",
-    "recipes/interactions.tsv": "pair epochs_a peak_lr_a epochs_b peak_lr_b difference_a difference_b interaction "
-    "level low high joint_low joint_high",
-    "recipes/runs.tsv": "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
-    "learned.tsv": f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
-    "baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low "
-    "exact_high",
-    "learning_curves/means.tsv": "curve start arm init amount n_seeds n_test mean sd_ddof1 min max level low high",
-    "learning_curves/runs.tsv": "curve start arm init amount seed valid_accuracy test_accuracy",
-    "learning_curves/baselines.tsv": "baseline features C n_train n_valid valid_accuracy n_test n_correct_test "
-    "test_accuracy exact_low exact_high",
-    "errors.tsv": "id label n_runs n_right outcome",
-    "errors/confusion.tsv": "arm seed label prediction n_reviews share",
-    "errors/by_class.tsv": "arm label metric n_reviews n_seeds mean sd_ddof1 min max t_low t_high",
-    "errors/macro.tsv": "arm metric n_seeds mean sd_ddof1 min max t_low t_high",
-    "errors/confusion_arms.tsv": "arm label prediction n_seeds mean sd_ddof1 min max t_low t_high",
-    "errors/calibration.tsv": "arm bin bin_low bin_high n_answers confidence accuracy",
-    "errors/by_length.tsv": "arm bin bin_low bin_high n_reviews n_seeds mean min max",
-    "errors/agreement.tsv": "arm_a seed_a arm_b seed_b share",
-    "errors/runs.tsv": "arm seed n_test n_wrong confidence calibration_error",
-    "errors/counts.tsv": "n_right n_runs n_reviews",
-    "figures/arms.tsv": f"{ARM} n_seeds mean level t_low t_high majority_share",
-    "figures/accuracy_by_epoch/{arm}.tsv": f"{RUN} epoch update split accuracy chosen",
-    "figures/arms_by_epoch/{measure}.tsv": f"{ARM} split epoch update n_seeds mean sd_ddof1 sd_ddof0 min max",
-    "figures/train_and_valid/{arm}.tsv": f"{RUN} epoch update split metric value chosen",
-    "overfitting/runs.tsv": f"{RUN} n_train n_valid epoch update last_train_loss last_valid_loss last_train_accuracy "
-    "last_valid_accuracy lowest_valid_loss_epoch lowest_valid_loss loss_gap accuracy_gap valid_loss_rise",
-    "overfitting/arms.tsv": f"{ARM} n_seeds epoch update n_train n_valid last_train_loss last_valid_loss "
-    "last_train_accuracy last_valid_accuracy lowest_valid_loss loss_gap loss_gap_sd_ddof1 accuracy_gap "
-    "accuracy_gap_sd_ddof1 valid_loss_rise n_past_lowest level valid_accuracy_half_width",
-    "parameters/derivation.tsv": "model step part scope formula substituted count total published source note",
-    "parameters/symbols.tsv": "symbol meaning study_value reports_value",
-    "frameworks/steps.tsv": "framework step rule command n_commands n_arguments n_lines n_jobs seconds total_seconds "
-    "cpu_seconds memory_mb n_files bytes files",
-    "frameworks/summary.tsv": "framework n_steps n_commands n_arguments n_lines seconds memory_mb n_files bytes",
-    "frameworks/defaults.tsv": "setting fairseq_default huggingface_default fairseq huggingface",
-    "audit.tsv": "check split other value n status note",
-    "claims.tsv": "id sentence source verdict data",
-    "claims_by_report.tsv": "part heading opening claims holds fails not_shown cannot_be_decided transcribed",
-    "weights.tsv": f"{RUN} n_tensors n_equal n_new n_constant",
-    "logit_parity.tsv": "weights converted quantity n_reviews n_values max_abs_difference tolerance equal",
-    "parameter_ledger.tsv": "section item formula count expected agrees note",
-    "protocol_diff.tsv": "setting fairseq? huggingface? equal note",
-    "report_numbers.tsv": "number where file row column formula",
-    "checkpoint/corpus_tables.tsv": "address licence n_tables n_texts n_short n_repeated n_overlapping n_kept "
-    "n_words repeats",
-    "checkpoint/pretraining.tsv": "update epoch split loss n_tokens lr",
-    "qa/pretraining.tsv": "update loss",
-    "qa/{arm}/seed{seed}/loss.tsv": "update split loss objective n_tokens lr",
-    "qa/loss.tsv": "arm? rank seed update split loss objective n_tokens lr",
-    "qa/runs.tsv": f"study synthetic arm? rank seed trainable_params total_params n_train n_heldout {BEFORE_AFTER} "
-    "n_generated optimizer precision quantization seconds",
-    "qa/summary.tsv": "arm? rank metric n_seeds mean sd_ddof1 min max",
-    "qa/sweep/rank{rank}/seed{seed}/loss.tsv": "update split loss objective n_tokens lr",
-    "qa/rank_sweep.tsv": "rank lora_alpha seed update train_loss heldout_loss heldout_perplexity trainable_params "
-    "total_params trainable_share update_seconds training_bytes",
-    "qa/lora_ledger.tsv": "model arm? rank setting value meaning formula parameters_per_module parameters",
-}
+
+
+@functools.cache
+def columns():
+    """Return what every column means: `COLUMNS` and those that the rooms' modules of products declare.
+
+    Raises:
+        StudyError: a column is declared twice.
+    """
+    found = dict(COLUMNS)
+    for module, declared_there in own_columns():
+        for name in declared_there:
+            if name in found:
+                raise StudyError(f"{module}: the column {name} is declared already; use it or give yours another name")
+        found |= declared_there
+    return found
+
+
+def tables():
+    """Return every table as {key: Product}."""
+    return {key: row for key, row in products().items() if row.columns}
 
 
 def name_of(path):
-    """Return the name in `TABLES` that a path below the results folder belongs to, or None."""
-    for name in TABLES:
-        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(name)), path):
-            return name
+    """Return the key of the table that a path below the results folder belongs to, or None."""
+    for key, row in tables().items():
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(row.path)), path):
+            return key
     return None
 
 
-def columns_of(name):
+def columns_of(key):
     """Return the columns of a table in order, those included that only some studies have.
 
     Args:
-        name: a key of `TABLES`.
+        key: of a product.
     """
-    return [column.rstrip("?") for column in TABLES[name].split()]
+    return [column.rstrip("?") for column in product(key).columns.split()]
 
 
-def faults(name, columns, rows):
+def faults(key, header, rows):
     """Yield what is wrong with a table, in words.
 
     Args:
-        name: a key of `TABLES`.
-        columns: its header.
+        key: of a product.
+        header: its columns.
         rows: dictionaries; values as Python's or as the file's text.
     """
-    needed = [column for column in TABLES[name].split() if not column.endswith("?")]
-    kinds = {column: COLUMNS[declared(column)][0] for column in columns if declared(column) in COLUMNS}
-    columns, every = list(dict.fromkeys(map(declared, columns))), columns
-    if [column for column in columns_of(name) if column in columns] != list(columns) or set(needed) - set(columns):
-        yield f"the columns are {' '.join(columns)}; declared are {TABLES[name]}"
+    needed = [column for column in product(key).columns.split() if not column.endswith("?")]
+    kinds = {column: columns()[declared(column)][0] for column in header if declared(column) in columns()}
+    names = list(dict.fromkeys(map(declared, header)))
+    if [column for column in columns_of(key) if column in names] != names or set(needed) - set(names):
+        yield f"the columns are {' '.join(names)}; declared are {product(key).columns}"
+        return
+    if unknown := [column for column in header if column not in kinds]:
+        yield f"no meaning is declared for {', '.join(unknown)}; add COLUMNS to the module of the table's row"
         return
     for line, row in enumerate(rows, start=2):
-        for column in every:
+        for column in header:
             if not fits(row[column], kinds[column]):
                 yield f"line {line}: {column} {row[column]!r} is no {kinds[column]}"
 
@@ -477,19 +372,19 @@ def frame_rows(frame):
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-def write_table(path, name, rows, columns=None):
+def write_table(path, key, rows, header=None):
     """Write a declared table.
 
     Args:
         path: the file.
-        name: a key of `TABLES`.
+        key: of its product.
         rows: list of dictionaries.
-        columns: the header; None: all that are declared.
+        header: the columns; None: all that are declared.
 
     Raises:
         StudyError: a column that is not declared, or a value of another type: a fault of the workflow.
     """
-    columns = columns_of(name) if columns is None else list(columns)
-    for fault in faults(name, columns, rows):
-        raise StudyError(f"{path}: {fault}; this is a fault of the workflow (scripts/study/tables.py)")
-    write_tsv(path, rows, columns)
+    header = columns_of(key) if header is None else list(header)
+    for fault in faults(key, header, rows):
+        raise StudyError(f"{path}: {fault}; this is a fault of the workflow (scripts/*/products/)")
+    write_tsv(path, rows, header)

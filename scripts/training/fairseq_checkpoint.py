@@ -10,6 +10,7 @@ import numpy
 import torch
 
 from common.errors import StudyError
+from study.pointers import check_pointer
 from training.roberta import upgrade_names
 
 REMEDY = "fetch or make the checkpoint again"
@@ -49,6 +50,7 @@ def read_checkpoint(path, mmap=None):
     """
     if not os.path.isfile(path):
         raise StudyError(f"{path} is missing: {REMEDY}")
+    check_pointer(path)
     allow_fairseq_classes()
     try:
         _refuse_packed(path)

@@ -11,9 +11,9 @@ import pytest
 import sentencepiece
 
 from common.files import sha256
-from data.lib.embedded_reviews import generate
-from data.lib.reviews import SPLITS
-from qa.lib.embedded_faq import corpus, pairs
+from data.embedded_reviews import generate
+from data.reviews import SPLITS
+from qa.embedded_faq import corpus, pairs
 from study.addresses import PIECES_MODEL, needed_retrievals
 from study.download import mirror_path
 from support import servers, studies

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 
-from data.lib.embedded_reviews import generate
+from data.embedded_reviews import generate
 from support import servers, studies
 
 # The tiny study counts as set-up of the first test that needs it.

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoConfig, pipeline
+from transformers import AutoConfig, AutoModelForSequenceClassification, pipeline
 
 from common.files import read_json, read_tsv
 from support import studies
@@ -20,6 +20,8 @@ ARMS = {
     "fresh": BERT | {"init": "random"},
     "lower-frozen": BERT | {"freeze": 1, "training": {"lr": 5.0e-3, "epochs": 1}},
     "head-only": BERT | {"model": "modernbert", "freeze": "encoder"},
+    # Its head came with it, for the same classes in another order.
+    "head-of-its-own": BERT | {"model": "named"},
     "low-rank": BERT | {"model": "modernbert", "lora": {"r": 2, "lora_alpha": 4}},
 }
 
@@ -36,7 +38,8 @@ def rows(first, n):
 def settings(folder):
     table = {"train": "train.csv", "test": "test.csv", "language": "fr", "licence": "CC BY 4.0"}
     data = {"source": "table", "labels": LABELS, "table": table, "n_train": None, "n_valid": 15}
-    models = {name: {"folder": str(folder / name)} for name in ("bert", "modernbert")}
+    models = {name: {"folder": str(folder / name)} for name in ("bert", "modernbert", "named")}
+    models["named"]["max_tokens"] = 20
     return studies.merged(
         {key: value for key, value in studies.TINY.items() if key != "checkpoint"},
         {"data": data, "finetuning": {"models": models, "arms": ARMS, "evaluation": {"test_curves": False}}},
@@ -50,6 +53,11 @@ def study(tmp_path_factory):
         (folder / f"{split}.csv").write_text(rows(first, n), encoding="utf-8")
     for family in ("bert", "modernbert"):
         write_encoder(folder / family, family, spread=0.3)
+    names = LABELS[::-1]
+    named = {"id2label": dict(enumerate(names)), "label2id": {name: k for k, name in enumerate(names)}}
+    AutoModelForSequenceClassification.from_pretrained(folder / "bert", **named).save_pretrained(folder / "named")
+    for path in (folder / "bert").glob("token*"):
+        (folder / "named" / path.name).write_bytes(path.read_bytes())
     studies.write_study(folder / "study.yaml", base=settings(folder))
     return folder
 
@@ -105,7 +113,7 @@ def test_the_audit_has_each_model_s_own_lengths(results):
 
 def test_the_ledger_counts_every_tensor_of_each_model(study, results):
     rows = read_tsv(results / "parameter_ledger.tsv")
-    assert {row["section"] for row in rows} == {"counted: bert", "counted: modernbert"}
+    assert {row["section"] for row in rows} == {"counted: bert", "counted: modernbert", "counted: named"}
     for name in ("bert", "modernbert"):
         tensors = load_file(study / name / "model.safetensors")
         assert len({tensor.data_ptr() for tensor in tensors.values()}) == len(tensors)
@@ -113,6 +121,23 @@ def test_the_ledger_counts_every_tensor_of_each_model(study, results):
         assert of["total"] == sum(torch.numel(tensor) for tensor in tensors.values())
         assert sum(of.values()) == 2 * of["total"] and len(of) > 2
     assert not any(row["agrees"] or row["expected"] for row in rows)
+
+
+def test_a_head_that_came_with_the_model_is_told_as_such(study, results):
+    heads = {row["arm"]: row["head"] for row in read_tsv(results / "weights.tsv")}
+    assert heads == dict.fromkeys(ARMS, "new") | {"head-of-its-own": "kept"}
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert "a kept one came with the model" in page and "new in every run" not in page
+    theirs, ours = (
+        load_file(folder / "named" / "model.safetensors")["classifier.weight"]
+        for folder in (study, results / "finetuning" / "models")
+    )
+    assert torch.equal(ours, theirs.flip(0))
+    run = read_json(results / "finetuning" / "head-of-its-own" / "seed1" / "run.json")
+    assert run["protocol"]["head"].endswith("; kept, with its rows in the study's order, as it came with the model")
+    assert run["protocol"]["truncation"] == "first 20 tokens, as the model's own tokenizer cuts"
+    card = (results / "models" / "head-of-its-own-seed1" / "README.md").read_text(encoding="utf-8")
+    assert "Its classification head was kept, with its rows in the study's order." in card
 
 
 def test_the_page_is_checked_and_says_nothing_of_a_checkpoint(results):
@@ -159,4 +184,4 @@ def test_mixed_arms_still_make_the_checkpoint(study, tmp_path):
     arms = ARMS | {"own": {"framework": "fairseq", "model": "checkpoint", "init": "pretrained"}}
     changed = studies.merged(settings(study), {"checkpoint": studies.TINY["checkpoint"], "finetuning": {"arms": arms}})
     jobs = studies.plan(tmp_path, study=studies.write_study(tmp_path / "study.yaml", base=changed))
-    assert jobs["pretrain"] == 1 and jobs["measure_tokens"] == 2 and jobs["derive_parameters"] == 1
+    assert jobs["pretrain"] == 1 and jobs["measure_tokens"] == 3 and jobs["derive_parameters"] == 1

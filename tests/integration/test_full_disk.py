@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from support import studies
-from support.environments import ROOT, parse_rules
+from support.environments import rules
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -39,14 +39,7 @@ TARGETS += [f"results/tiny/qa/figures/{name}.svg" for name in ("loss", "rank_swe
 # They need a fetched checkpoint, tables of opinions, a model or a tokenizer of another's, or a browser.
 ELSEWHERE = {"extract_checkpoint", "copy_checkpoint", "compare_huggingface_weights"}
 ELSEWHERE |= {"filter_corpus_tables", "take_model", "measure_tokens", "print_report"}
-RULES = sorted(
-    {
-        os.path.basename(script).removesuffix(".py")
-        for path in (ROOT / "rules").glob("*.smk")
-        for script, _ in parse_rules(path.read_text(encoding="utf-8")).values()
-    }
-    - ELSEWHERE
-)
+RULES = sorted({os.path.basename(script).removesuffix(".py") for script, _ in rules().values()} - ELSEWHERE)
 
 
 @pytest.fixture(scope="module")

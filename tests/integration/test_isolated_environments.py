@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from common.files import sha256
-from finetuning.lib.protocol import framework_settings
+from finetuning.protocol import framework_settings
 from study.qa_arms import without_saves
 from support import studies
 from support.arms import facts
@@ -60,6 +60,8 @@ def test_every_script_can_be_imported(fresh, tmp_path):
 def calls_of(name, out):
     """The calls that make up a job or two of an environment, and {file made: the tiny study's, which it must equal}.
 
+    Long: one environment after another.
+
     Args:
         name: the environment.
         out: folder to write to.
@@ -75,8 +77,17 @@ def calls_of(name, out):
     )
     trained |= {"seed": 1, "threads": 1, "save_every": 0}
     if name == "data":
-        files = {f"{kind}s": [f"{DATA}/{split}.{kind}" for split in SPLITS] for kind in ("review", "label")}
-        return [["data.train_baselines", files | made("table")]], {"table": "results/tiny/baselines.tsv"}
+        arms = {"tfidf_words": {"features": "tfidf_words", "split": "train"}}
+        files = {"train": [f"{DATA}/train.review"], "train_labels": [f"{DATA}/train.label"], "splits": ["train"]}
+        files |= {"valid": f"{DATA}/valid.review", "valid_labels": f"{DATA}/valid.label", "arms": arms}
+        files |= {"records": [f"{out}/run.json"], "selected": [f"{out}/selected"]}
+        scored = {key: files[key] for key in ("train", "train_labels", "splits", "arms", "selected")}
+        scored |= {"reviews": f"{DATA}/test.review", "labels": f"{DATA}/test.label"}
+        # A seal's path names its run.
+        predictions, seal = (f"{out}/predictions/tfidf_words/seed0.{ending}" for ending in ("tsv", "json"))
+        scored |= {"records": files["records"], "predictions": [predictions], "seals": [seal]}
+        calls = [["frameworks.linear.train", files], ["frameworks.linear.score", scored]]
+        return calls, {"predictions/tfidf_words/seed0.tsv": "results/tiny/predictions/tfidf_words/seed0.tsv"}
     if name == "fairseq":
         arguments = {
             "facts": facts("fairseq", "pretrained"),
@@ -85,13 +96,13 @@ def calls_of(name, out):
             "architecture": CONFIG["checkpoint"]["architecture"],
             "settings": framework_settings(CONFIG["finetuning"], "fairseq"),
         }
-        call = ["finetuning.finetune_fairseq", arguments | trained]
+        call = ["frameworks.fairseq.train", arguments | trained]
         return [call], {"history.tsv": f"{run['fairseq']}/history.tsv"}
     if name == "huggingface":
         arguments = {split: f"{SENTIMENT}/token-ids/checkpoint/{split}.npz" for split in ("train", "valid")}
         arguments |= {"facts": facts("huggingface", "pretrained"), "checkpoint": "results/tiny/checkpoint/huggingface"}
         arguments["settings"] = framework_settings(CONFIG["finetuning"], "huggingface")
-        call = ["finetuning.finetune_huggingface", arguments | trained]
+        call = ["frameworks.huggingface.train", arguments | trained]
         return [call], {"history.tsv": f"{run['huggingface']}/history.tsv"}
     if name == "report":
         arguments = {"runs": "results/tiny/runs.tsv", "manifest": f"{DATA}/manifest.json"}

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from common.files import sha256
-from data.lib.embedded_reviews import generate
-from data.lib.reviews import normalise
+from data.embedded_reviews import generate
+from data.reviews import normalise
 from support import servers, studies
 
 # The tiny study counts as set-up of the first test that needs it.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from common.files import read_tsv
-from finetuning.lib.token_ids import read_token_ids
+from finetuning.token_ids import read_token_ids
 from support import studies
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]

@@ -17,7 +17,7 @@ from support import studies
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1200)]
 
-BUCKET = "studies"
+BUCKET = "pods"  # of its own: the servers of one process share their objects
 TARGET = "results/tiny/checkpoint/sentencepiece.bpe.model"
 # A job's own machine: nothing of the submitter's folder, neither its home.
 SUBMIT = """#!/bin/sh
@@ -89,5 +89,5 @@ def test_jobs_get_code_and_data_from_the_bucket(bucket, tmp_path):
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True).stdout
     assert all(f"STUDY_COMMIT='{commit.strip()}'" in path.read_text() for path in tmp_path.glob("pod-*/job.sh"))
     left = {path.name for path in (folder / "results").rglob("*") if path.is_file()}
-    assert left <= {".lock", ".jobs"}
+    assert left <= {".lock", ".jobs", "questions.json", "study.json"}
     assert f"tiny/{TARGET}" in {item.key for item in bucket.objects.all()}

@@ -1,6 +1,8 @@
 """A study of somebody's own texts in three classes: from tables, local and through a mirror, to page and model card."""
 
 import json
+import os
+import pathlib
 import shutil
 
 import pytest
@@ -117,3 +119,45 @@ def test_a_fault_is_one_message_and_leaves_nothing(study, tmp_path):
     (folder / "test.csv").unlink()
     done = studies.snakemake(folder, target, study=study)
     assert done.returncode == 1 and "configuration: data.table.test: there is no file test.csv in" in done.output
+
+
+def test_a_table_that_was_replaced_by_an_older_one_is_read_again(study, results):
+    """Neither its time stamp nor its size decides: `cp -p`, `rsync -a` and `git checkout` bring older files."""
+    folder, table = results.parents[1], results.parents[1] / "test.csv"
+    first, times = table.read_bytes(), table.stat()
+    assert studies.plan(folder, study=study) == {}
+    for content in (quoted(texts(60, 12)).encode(), first.replace(b"Value 60", b"Value 99")):
+        table.write_bytes(content)
+        os.utime(table, (1_577_836_800, 1_577_836_800))
+        assert "build_splits" in studies.plan(folder, study=study)
+    table.write_bytes(first)
+    os.utime(table, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert studies.plan(folder, study=study) == {}
+
+
+def test_without_snakemakes_records_other_settings_or_tables_are_refused(study, results):
+    folder, table = results.parents[1], results.parents[1] / "test.csv"
+    before, written = table.read_bytes(), pathlib.Path(study).read_text(encoding="utf-8")
+    # Settings that differ and results that are marked as up to date.
+    pathlib.Path(study).write_text(written.replace("lr: 0.0006", "lr: 0.02"), encoding="utf-8")
+    touched = studies.snakemake(folder, "--touch", study=study)
+    assert touched.returncode != 0 and "--touch would mark them as up to date" in touched.output
+    (folder / ".snakemake" / "metadata").rename(folder / "kept")
+    try:
+        done = studies.snakemake(folder, study=study)
+        assert done.returncode != 0 and "were made with 0.0006, and the settings now say 0.02" in done.output
+        export = studies.snakemake(folder, "results/tiny/models/new-seed1", study=study)
+        assert export.returncode != 0 and "finetuning.arms.new.training.lr" in export.output
+        pathlib.Path(study).write_text(written, encoding="utf-8")
+        assert studies.snakemake(folder, "--dry-run", study=study).returncode == 0
+        table.write_bytes(before.replace(b"Value 60", b"Value 99"))
+        os.utime(table, (1_577_836_800, 1_577_836_800))
+        done = studies.snakemake(folder, study=study)
+        assert done.returncode != 0 and "test.csv is not the file that the results" in done.output
+    finally:
+        table.write_bytes(before)
+        os.utime(table, (1_577_836_800, 1_577_836_800))
+        pathlib.Path(study).write_text(written, encoding="utf-8")
+        shutil.rmtree(folder / ".snakemake" / "metadata", ignore_errors=True)
+        (folder / "kept").rename(folder / ".snakemake" / "metadata")
+    assert studies.plan(folder, study=study) == {}

@@ -1,7 +1,9 @@
 """The tiny study with everything on object storage, a local server of the S3 protocol: the same files, and go on."""
 
 import csv
+import hashlib
 import io
+import json
 import os
 
 import boto3
@@ -24,6 +26,7 @@ TIMED = {
     "checkpoint/model.pt",
     "checkpoint/huggingface/conversion.json",  # the hash of model.pt
     "frameworks/",
+    "questions.tsv",  # when they were asked
     "report.html",
     "report_alone.html",
     "report_numbers.tsv",  # sentences about seconds
@@ -31,6 +34,7 @@ TIMED = {
     "runs.tsv",
 }
 TIMED_NAMES = ("run.json", "checkpoint1.pt", "checkpoint2.pt")
+LOCAL = (".lock", ".jobs", ".digests.json", "questions.json", "study.json")
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +67,16 @@ def run(bucket, tmp_path_factory):
 @pytest.fixture(scope="module")
 def stored(run, bucket):
     """{path as in a local run: bytes} of the bucket."""
-    return {item.key.removeprefix(f"{FOLDER}/"): item.get()["Body"].read() for item in bucket.objects.all()}
+    found = bucket.objects.filter(Prefix=f"{FOLDER}/")
+    return {item.key.removeprefix(f"{FOLDER}/"): item.get()["Body"].read() for item in found}
 
 
 @pytest.fixture(scope="module")
 def local(tiny_study):
-    """{path: bytes} of the same study run without storage; its locks and states of training are no outputs."""
-    files = (p for p in (tiny_study / "results").rglob("*") if p.is_file() and p.name not in (".lock", ".jobs"))
+    """{path: bytes} of the same study run without storage; what remembers the folder's owner and training's states are
+    no outputs.
+    """
+    files = (p for p in (tiny_study / "results").rglob("*") if p.is_file() and p.name not in LOCAL)
     found = {str(path.relative_to(tiny_study)): path.read_bytes() for path in files}
     return {path: content for path, content in found.items() if not path.startswith("results/tiny/state/")}
 
@@ -83,14 +90,31 @@ def test_the_bucket_holds_what_a_local_run_leaves(stored, local):
     assert without_events(stored) == without_events(local)
 
 
+def is_seal(path):
+    return path.startswith("results/tiny/predictions/") and path.endswith(".json")
+
+
 def test_the_objects_are_the_files_of_a_local_run(stored, local):
-    different = {path.removeprefix("results/tiny/") for path in stored.keys() & local if stored[path] != local[path]}
+    compared = {path for path in stored.keys() & local if not is_seal(path)}
+    different = {path.removeprefix("results/tiny/") for path in compared if stored[path] != local[path]}
     unexpected = {
         path for path in different if not path.startswith(tuple(TIMED)) and os.path.basename(path) not in TIMED_NAMES
     }
     assert not unexpected
     equal = {f"results/tiny/predictions/{arm}/seed1.tsv" for arm in ("fairseq-pretrained", "huggingface-pretrained")}
     assert equal <= stored.keys() and not {path.removeprefix("results/tiny/") for path in equal} & different
+
+
+def test_the_seals_bind_the_stored_runs_to_the_predictions_of_a_local_run(stored, local):
+    seals = [path for path in stored if is_seal(path)]
+    assert len(seals) == 6
+    for path in seals:
+        ours, theirs = (json.loads(files[path]) for files in (stored, local))
+        record = f"results/tiny/finetuning/{ours['arm']}/seed{ours['seed']}/run.json"
+        # run.json holds the seconds taken.
+        assert ours["sha256"].pop("record") == hashlib.sha256(stored[record]).hexdigest()
+        theirs["sha256"].pop("record")
+        assert ours == theirs
 
 
 def test_the_weights_are_those_of_a_local_run(stored, local):
@@ -115,7 +139,7 @@ def test_the_numbers_of_the_report_name_files_of_the_study(stored):
 
 def test_little_stays_on_the_machine(run):
     kept = {path.relative_to(run).parts[2] for path in (run / "results").rglob("*") if path.is_file()}
-    assert kept <= {"state", ".lock", ".jobs"}
+    assert kept <= {"state", *LOCAL}
     copies = [path for path in (run / ".snakemake" / "storage").rglob("*") if path.is_file()]
     assert not [path for path in copies if not {"logs", "benchmarks"} & set(path.parts)]
 

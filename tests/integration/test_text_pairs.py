@@ -5,7 +5,7 @@ import pytest
 from transformers import AutoTokenizer, pipeline
 
 from common.files import read_json, read_lines, read_tsv
-from finetuning.lib.token_ids import apart, read_token_ids
+from finetuning.token_ids import apart, read_token_ids
 from support import studies
 from support.encoders import write_encoder
 
@@ -117,5 +117,5 @@ def test_an_arm_of_fairseq_is_refused_with_one_message(study, tmp_path):
     arm = {"framework": "fairseq", "model": "checkpoint", "init": "random"}
     changed = f"finetuning={{arms: {{old: {arm}}}}}".replace("'", "")
     done = studies.snakemake(tmp_path, "--dry-run", "--config", changed, study=tmp_path / "study.yaml")
-    message = "data.table.second makes pairs of texts, and the arms old of fairseq read one text"
+    message = "data.table.second makes pairs of texts, and the frameworks of the arms old read one text"
     assert done.returncode == 1 and done.output.count(message) == 1 and "Traceback" not in done.output

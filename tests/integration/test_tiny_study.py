@@ -12,7 +12,7 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_table, sha256
-from finetuning import compare_logits
+from frameworks.fairseq import compare_logits
 from study.configuration import load_study
 from study.tables import faults, name_of
 from support import studies
@@ -26,7 +26,18 @@ ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretr
 # What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
 # floor(0.06 * 10) = 0 warm up.
 N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
-KEPT = {".jobs", ".lock", "benchmarks", "checkpoint", "data", "finetuning", "logs", "predictions", "state"}
+KEPT = {
+    ".jobs",
+    ".lock",
+    "benchmarks",
+    "checkpoint",
+    "data",
+    "finetuning",
+    "logs",
+    "predictions",
+    "questions.json",
+    "state",
+}
 
 
 def rows_of(path):
@@ -295,14 +306,29 @@ def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tm
 @pytest.mark.parametrize("choice", [("--allowed-rules", "build_report"), ("--rerun-triggers", "mtime")], ids=str)
 def test_results_are_not_shown_with_settings_that_they_were_not_made_with(tiny_study, results, choice):
     """As `make regenerate` does after an edit to the study's file."""
-    study = studies.write_study(tiny_study / "edited.yaml", {"finetuning": {"training": {"weight_decay": 0.5}}})
+    first = (tiny_study / "study.yaml").read_bytes()
+    study = studies.write_study(tiny_study / "study.yaml", {"finetuning": {"training": {"weight_decay": 0.5}}})
     before = sha256(results / "report.html")
     page = str((results / "report.html").relative_to(tiny_study))
     done = studies.snakemake(tiny_study, page, "--forcerun", "build_report", *choice, study=study)
     assert done.returncode != 0
     assert "finetuning.training.weight_decay: the results were made with 0.01" in done.output
     assert sha256(results / "report.html") == before
+    (tiny_study / "study.yaml").write_bytes(first)
     assert studies.plan(tiny_study, study=tiny_study / "study.yaml") == {}
+
+
+def test_another_file_does_not_write_into_a_studys_results(tiny_study, results):
+    """A copied study file that kept its name, and one without a name, which would be the embedded study's."""
+    copied = studies.write_study(tiny_study / "copied.yaml", {"finetuning": {"seeds": [7]}})
+    before = sha256(results / "report.html")
+    done = studies.snakemake(tiny_study, study=copied)
+    assert done.returncode != 0 and sha256(results / "report.html") == before
+    assert "holds the results of study.yaml, and copied.yaml gives its study the same name" in done.output
+    (tiny_study / "nameless.yaml").write_text("finetuning: {seeds: [1]}\n")
+    done = studies.snakemake(tiny_study, study=tiny_study / "nameless.yaml")
+    assert "nameless.yaml has no key study; give the study a name of its own, such as study: nameless" in done.output
+    assert done.returncode != 0 and not (tiny_study / "results" / "embedded").exists()
 
 
 def test_snakemakes_own_report_has_no_dead_link(tiny_study, tmp_path):

@@ -75,6 +75,8 @@ def make_model(family, folder):
         named |= {"add_bos_token": True, "add_eos_token": False, "legacy": True}
     else:
         tokenizer = byte_level(["<|endoftext|>", "<|im_start|>", "<|im_end|>"], QWEN2_WORDS)
+        # As in the files of its publisher, and as its class has it.
+        tokenizer.normalizer = normalizers.NFC()
         config = Qwen2Config(vocab_size=320, eos_token_id=0, tie_word_embeddings=True, **wide)
         named = {"tokenizer_class": "Qwen2Tokenizer", "eos_token": "<|endoftext|>", "unk_token": None}
         named |= {"bos_token": None, "add_prefix_space": False}

@@ -14,7 +14,9 @@ import sysconfig
 import yaml
 from packaging.utils import canonicalize_name
 
+import frameworks
 from study.modules import helper_modules
+from study.products import generated_rules
 
 ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -51,7 +53,7 @@ def parse_rules(text):
     found = {}
     parts = re.split(r"^[ \t]*(?:rule|checkpoint)\b[ \t]*(\w*)[ \t]*:", text, flags=re.MULTILINE)
     for rule, body in zip(parts[1::2], parts[2::2], strict=True):
-        script = re.search(r"^\s*script:\s*[\"'](?:\.\./scripts/)?(.*\.py)[\"']", body, re.MULTILINE)
+        script = re.search(r"^\s*script:\s*[\"'](?:(?:\.\./)+scripts/)?(.*\.py)[\"']", body, re.MULTILINE)
         conda = re.search(r"^\s*conda:\s*[\"'](?:.*/)?([\w-]+)\.yaml[\"']", body, re.MULTILINE)
         if script:
             found[rule or pathlib.Path(script[1]).stem] = (script[1], conda[1] if conda else None)
@@ -60,9 +62,9 @@ def parse_rules(text):
 
 def rules():
     found = {}
-    for path in [*sorted((ROOT / "rules").glob("*.smk")), ROOT / "Snakefile"]:
+    for path in [*sorted((ROOT / "rules").rglob("*.smk")), ROOT / "Snakefile"]:
         found |= parse_rules(path.read_text(encoding="utf-8"))
-    return found
+    return found | {rule.name: (f"{room}/{rule.name}.py", "report") for room, rule in generated_rules()}
 
 
 def imports(path):
@@ -84,8 +86,19 @@ def imported(path):
 
 
 def jobs():
-    """(rule, script path, environment) of every rule with a script."""
-    return [(rule, SCRIPTS / script, conda) for rule, (script, conda) in sorted(rules().items())]
+    """(rule, script path, environment) of every rule with a script and an environment of its own."""
+    return [(rule, SCRIPTS / script, conda) for rule, (script, conda) in sorted(rules().items()) if conda]
+
+
+def jobs_of_frameworks():
+    """(script path, environment) of what runs in the environment of a framework without rules of its own."""
+    drivers = [SCRIPTS / script for script, conda in rules().values() if not conda]
+    found = [(script, name) for script in drivers for name in ENVIRONMENTS]
+    for name in frameworks.names():
+        if not (ROOT / "rules" / "frameworks" / f"{name}.smk").is_file():
+            folder = SCRIPTS / "frameworks" / name
+            found += [(folder / step, frameworks.load(name).ENVIRONMENT) for step in ("train.py", "score.py")]
+    return found
 
 
 def lacking(modules, packages):

@@ -29,16 +29,17 @@ import yaml  # noqa: E402
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from analysis.lib import claims  # noqa: E402
-from checkpoint.lib.vocabulary import SPECIALS, read_dictionary  # noqa: E402
+from analysis import claims  # noqa: E402
+from checkpoint.vocabulary import SPECIALS, read_dictionary  # noqa: E402
 from common.errors import StudyError  # noqa: E402
 from common.machine import settings_hash  # noqa: E402
-from data.lib.archives import extract_members  # noqa: E402
-from data.lib.reviews import decode_lines, is_blank, normalise, pair, parse_items, parse_labels, parse_reviews  # noqa: E402
-from data.lib.tables import label_name, read_examples  # noqa: E402
+from data.archives import extract_members  # noqa: E402
+from data.reviews import decode_lines, is_blank, normalise, pair, parse_items, parse_labels, parse_reviews  # noqa: E402
+from data.text_tables import label_name, read_examples  # noqa: E402
 from qa import build_qa_pairs  # noqa: E402
 from study.addresses import expand_addresses, retrievals, source_addresses  # noqa: E402
 from study.download import expected, mirror_path, read_checksums  # noqa: E402
+from study.schema import read_schema  # noqa: E402
 from study.settings import validate_study  # noqa: E402
 
 SCHEMA = ROOT / "schemas" / "config.schema.yaml"
@@ -158,7 +159,7 @@ def defaults():
                 walk(part, (*path, key))
 
     walk(config, ())
-    return config, yaml.safe_load(SCHEMA.read_text(encoding="utf-8")), found
+    return config, read_schema(SCHEMA), found
 
 
 PLACES = st.deferred(lambda: st.sampled_from(defaults()[2]))
@@ -183,7 +184,7 @@ def config(changes):
                 del node[path[-1]]
         except (KeyError, IndexError, TypeError):  # an earlier change took the place away, or a list has no such key
             continue
-    with mock.patch("study.settings.yaml.safe_load", return_value=schema), refused("configuration: "):
+    with mock.patch("study.settings.read_schema", return_value=schema), refused("configuration: "):
         validate_study(changed, SCHEMA)
         settings_hash(changed)
         with refused():
@@ -541,7 +542,7 @@ def checkpoint_files(draw):
 @target(checkpoint_files())
 def checkpoints(content):
     """A damaged model.pt, for both of its readers."""
-    from analysis.lib.parameters import read_shapes
+    from analysis.parameter_counts import read_shapes
     from training.fairseq_checkpoint import load_fairseq_checkpoint
 
     with folder() as place:

@@ -6,8 +6,10 @@ import os
 import torch
 
 from common.files import write_json
-from finetuning import finetune_fairseq, finetune_huggingface
-from finetuning.lib import runs, study_trainer
+from finetuning import runs
+from frameworks.fairseq import train as finetune_fairseq
+from frameworks.huggingface import study_trainer
+from frameworks.huggingface import train as finetune_huggingface
 from training.process import release_memory
 
 NAMES = {

@@ -116,8 +116,8 @@ def arm(script, kill):
         torch.optim.AdamW.step = counted(kill["before_step"], torch.optim.AdamW.step, die_anyhow)
         return
     save, n = torch.save, kill.get("in_save") or kill.get("in_checkpoint")
-    if "in_checkpoint" in kill and script.__name__.endswith("finetune_huggingface"):
-        trainer = importlib.import_module("finetuning.lib.study_trainer").StudyTrainer
+    if "in_checkpoint" in kill and script.__name__ == "frameworks.huggingface.train":
+        trainer = importlib.import_module("frameworks.huggingface.study_trainer").StudyTrainer
 
         def half(self, *args):
             write(self, *args)

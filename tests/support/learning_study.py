@@ -3,10 +3,10 @@
 import random
 
 from analysis import plot_learning_curves, tabulate_learning_curves
-from data.lib.simple_models import FEATURES
-from finetuning.lib.learning_curves import learning_points
+from finetuning.learning_curves import learning_points
+from frameworks.linear.models import FEATURES
 from study.tables import columns_of, write_table
-from support.result_sets import make_rest, simulated, write_tables
+from support.result_sets import against_baselines, make_rest, simulated, write_tables
 from support.settings import defaults
 
 SIZES, UPDATES, FINAL = (100, 300), (500, 1000), 9000
@@ -33,11 +33,11 @@ def make_curves(folder, section, n_test=200):
     keys = [(arm, str(seed)) for arm in section["arms"] for seed in section["seeds"]]
     curve = folder / "checkpoint" / "pretraining.tsv"
     losses = [(update, 1, split, 5.0, 100, 1e-3) for update in (*UPDATES, FINAL) for split in ("train", "valid")]
-    columns = columns_of("checkpoint/pretraining.tsv")
-    write_table(curve, "checkpoint/pretraining.tsv", [dict(zip(columns, row, strict=True)) for row in losses])
+    columns = columns_of("pretraining")
+    write_table(curve, "pretraining", [dict(zip(columns, row, strict=True)) for row in losses])
     points = learning_points(section)
     tabulate_learning_curves.main(files["runs"], files["predictions"], [curve], keys, points, *tables[:2])
-    names = ("majority", *FEATURES)
+    names = tuple(FEATURES)
     rows = [
         {"baseline": name, "features": f"words of {name}", "C": 1.0, "n_train": n, "n_valid": 20}
         | {"valid_accuracy": 0.7, "n_test": n_test, "n_correct_test": 120, "test_accuracy": generator.random()}
@@ -45,8 +45,10 @@ def make_curves(folder, section, n_test=200):
         for n in (*SIZES, 1800)
         for name in names
     ]
-    write_table(tables[2], "learning_curves/baselines.tsv", rows)
-    write_table(files["baselines"], "baselines.tsv", rows[-3:])
+    write_table(tables[2], "learning_curve_baselines", rows)
+    write_table(files["baselines"], "baselines", rows[-3:])
+    compared = list(against_baselines(list(section["arms"]), generator))
+    write_table(files["against_baselines"], "against_baselines", compared)
     figure = [str(folder / "figures" / f"learning_curves.{ending}") for ending in ("svg", "png")]
     plot_learning_curves.main(*tables[:2], files["baselines"], tables[2:], files["manifest"], *figure)
     made = dict(zip(("means", "runs", "baselines"), tables, strict=True)) | {"figure": figure[0]}

@@ -100,6 +100,10 @@ class Project:
         self.folder = folder
         folder.mkdir()
         shutil.copy(os.path.join(studies.ROOT, "Makefile"), folder)
+        for name in ("scripts", "tools"):
+            shutil.copytree(
+                os.path.join(studies.ROOT, name), folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         (folder / "requirements.txt").write_text("torch==1.0\nsnakemake==1.0\ntransformers==1.0\n")
         (folder / "requirements-fairseq.txt").write_text("fairseq-fixed==1.0\n")
         (folder / "requirements-test.txt").write_text("-c requirements.txt\npytest==1.0\n")

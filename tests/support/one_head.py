@@ -2,7 +2,8 @@
 
 import torch
 
-from finetuning import finetune_fairseq, finetune_huggingface
+from frameworks.fairseq import train as finetune_fairseq
+from frameworks.huggingface import train as finetune_huggingface
 
 
 def main(framework, head, **arguments):

@@ -3,7 +3,7 @@
 import random
 
 from analysis import choose_recipes, compare_recipes, compare_starts
-from finetuning.lib.recipes import compared_recipes, tried_recipes
+from finetuning.recipes import compared_recipes, tried_recipes
 from support.result_sets import OPTIONS, make_errors, make_rest, simulated, write_tables
 from support.settings import defaults
 
@@ -96,5 +96,5 @@ def compare(folder, files, section):
 def make_whole_study(folder, section, **options):
     """Return (inputs, settings) of such a study with every section of the page."""
     files = make_recipes(folder, section, **options)
-    files |= make_errors(folder, files) | make_rest(folder, random.Random(1))
+    files |= make_errors(folder, files) | make_rest(folder, random.Random(1), list(section["arms"]))
     return files, defaults() | {"study": "simulated", "finetuning": section}

@@ -21,11 +21,12 @@ from analysis import (
 from common.arms import arms_of
 from common.files import read_json, read_tsv, write_json, write_lines, write_tsv
 from finetuning import select_checkpoint
-from study.parameters import PUBLISHED_SIZE
+from report.sections import templates
+from study.rule_parameters import PUBLISHED_SIZE
 from support.published import write_published
 
 REPORT = Path(__file__).resolve().parents[2] / "report"
-TEMPLATES = [str(path) for part in ("layout", "page") for path in sorted((REPORT / part).glob("*.j2"))]
+TEMPLATES = templates()
 
 
 def make_study(folder, n_seeds=3, n_arms=3, synthetic=False):

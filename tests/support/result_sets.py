@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import random
 from pathlib import Path
@@ -16,7 +17,7 @@ from analysis import (
     plot_arms,
     tabulate_test_accuracy,
 )
-from analysis.lib.curves import accuracy_points
+from analysis.epoch_curves import accuracy_points
 from common.figures import majority_shares
 from common.files import read_json, sha256, write_json, write_lines, write_text, write_tsv
 from common.frames import read_frame
@@ -231,13 +232,26 @@ def make_page(folder, files, settings):
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
-def check_page(folder, files, settings):
+def check_page(folder, files, settings, commit=COMMIT):
     """Check the page, quietly."""
     with contextlib.redirect_stdout(io.StringIO()):
-        check_report.main(str(folder / "report.html"), str(folder / "numbers.tsv"), settings, COMMIT, **files)
+        paths = str(folder / "report.html"), str(folder / "numbers.tsv")
+        check_report.main(TEMPLATES, *paths, settings, commit, **files)
 
 
-def make_rest(folder, generator):
+def against_baselines(arms, generator):
+    """Rows of statistics/baselines.tsv by chance: an arm that is ahead, one that is not shown, one of one seed, ..."""
+    claims = ("difference", "none", "one_seed")
+    for place, (arm, name) in enumerate(itertools.product(arms, ("tfidf_words", "tfidf_characters"))):
+        difference, claim = generator.uniform(-0.3, 0.3), claims[place // 2 % 3]
+        bounds = {"low": difference - 0.1, "high": difference + 0.1, "p": 0.01, "p_holm": generator.random()}
+        bounds = dict.fromkeys(bounds, "") if claim == "one_seed" else bounds
+        facts = {"arm": arm, "framework": arm.partition("-")[0], "model": "checkpoint", "init": "random"}
+        facts |= {"baseline": name, "n_seeds": 3, "n_test": 200, "level": 0.95, "difference": difference}
+        yield facts | bounds | {"claim": claim}
+
+
+def make_rest(folder, generator, arms=("fairseq-random", "huggingface-random")):
     """Write small tables for the page's other sections, with numbers of every size; return build_report's inputs.
 
     Long: one table after another.
@@ -274,8 +288,10 @@ def make_rest(folder, generator):
              "test_accuracy": generator.random(), "exact_low": generator.random() / 2,
              "exact_high": generator.random(), "n_test": count()}
             for n, name in enumerate(("majority", "tfidf_words", "tfidf_characters"), 2))),
+        "against_baselines": table("statistics/baselines.tsv", *against_baselines(arms, generator)),
         "weights": table("weights.tsv", *(
-            run | {name: count() for name in ("n_tensors", "n_equal", "n_new", "n_constant")} for run in runs)),
+            run | {name: count() for name in ("n_tensors", "n_equal", "n_new", "n_constant")} | {"head": "new"}
+            for run in runs)),
         "parameter_ledger": table("parameter_ledger.tsv", *(
             {"section": "term", "item": item, "formula": f"{n}·D²", "count": count(), "expected": count(),
              "agrees": "true", "note": f"of {n} layers"} for n, item in enumerate(("tokens", "head2"), 2))),

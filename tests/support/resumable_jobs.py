@@ -19,7 +19,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from checkpoint import binarize_corpus
-from finetuning.lib.token_ids import write_token_ids
+from finetuning.token_ids import write_token_ids
 from support import servers
 from support.arms import facts
 from support.fault_injection import CLOCKS
@@ -101,7 +101,7 @@ def jobs(inputs, address):
             **{"data": f"{inputs}/corpus", "architecture": ARCHITECTURE, "pretraining": OWN_PRETRAINING, "threads": 1},
             **{"model": "model.pt", "history": "history.tsv", "tensorboard": "tensorboard", "states": "states"},
         },
-        "finetuning.finetune_fairseq": {
+        "frameworks.fairseq.train": {
             **run,
             **{
                 "facts": facts("fairseq", "random"),
@@ -110,7 +110,7 @@ def jobs(inputs, address):
                 "architecture": ARCHITECTURE,
             },
         },
-        "finetuning.finetune_huggingface": {
+        "frameworks.huggingface.train": {
             **run,
             **{"train": f"{inputs}/train.npz", "valid": f"{inputs}/valid.npz", "checkpoint": f"{inputs}/huggingface"},
             **{"facts": facts("huggingface", "random")},

@@ -3,9 +3,9 @@
 from checkpoint import train_sentencepiece
 from common.files import read_json, write_lines
 from data import build_splits
-from data.lib.embedded_reviews import generate
-from data.lib.reviews import SPLITS
-from finetuning import binarize_texts
+from data.embedded_reviews import generate
+from data.reviews import SPLITS
+from frameworks.fairseq import binarize_texts
 
 ARCHITECTURE = {"layers": 1, "width": 32, "ffn_width": 32, "heads": 2, "max_positions": 64}
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}

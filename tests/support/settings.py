@@ -37,5 +37,5 @@ def message(changes):
     with pytest.raises(StudyError) as caught:
         validate_study(changed(changes), SCHEMA)
     text = str(caught.value)
-    assert text.startswith("configuration: ") and "\n" not in text and "None" not in text
+    assert all(line.startswith("configuration: ") for line in text.split("\n")) and "None" not in text
     return text

@@ -41,7 +41,7 @@ TINY = {
     "qa": {"enabled": False},
 }
 
-# What `finetuning.lib.protocol.framework_settings` returns, for trainings of a few updates.
+# What `finetuning.protocol.framework_settings` returns, for trainings of a few updates.
 FINETUNING = {
     "batch_size": 8,
     "epochs": 2,

@@ -24,7 +24,9 @@ with open("rules.json", "w") as handle:
         if each.script:
             wildcards = list(dict.fromkeys(re.findall(r"{{(\\w+)", str(each.output[0]))))
             kinds = [list(dict(getattr(each, kind).items())) for kind in ("input", "output", "params")]
-            rules_found[each.name] = [os.path.join("rules", each.script), *kinds, wildcards]
+            # Of a rule that a row makes, a parameter says where its script lies.
+            script = each.script.replace("{{params.script}}", str(getattr(each.params, "script", "")))
+            rules_found[each.name] = ["scripts/" + script.partition("scripts/")[2], *kinds, wildcards]
     json.dump(rules_found, handle)
 """
 # Inputs that a function gives by name, so that no list of the rule's has them.

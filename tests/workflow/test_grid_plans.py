@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.files import read_tsv
-from finetuning.lib.protocol import arm_training
+from finetuning.protocol import arm_training
 from study.addresses import checkpoint_files
 from study.configuration import load_study
 from support import studies
@@ -49,7 +49,7 @@ def test_the_study_of_learning_curves_draws_subsets_and_converts_what_was_kept(t
     rules = Counter(job.rule for job in jobs)
     # 2 whole arms, 2 starts x 3 subsets, 5 updates; 2 seeds
     assert rules["finetune_huggingface"] == 26
-    assert rules["draw_subset"] == 3 and rules["train_subset_baselines"] == 1
+    assert rules["draw_subset"] == 3 and rules["finetune_linear"] == rules["evaluate_linear"] == 1
     # The last weights, and five on the way; token ids of train, valid, test and three subsets.
     assert rules["convert_checkpoint"] == 6 and rules["tokenize_texts"] == 6
     assert rules["tabulate_learning_curves"] == rules["plot_learning_curves"] == 1 and "choose_recipes" not in rules
@@ -155,7 +155,8 @@ def test_a_curve_of_reviews_has_simple_models_and_one_of_updates_the_pretraining
     arms = {"whole": HF | {"init": "pretrained"}, "part": HF | {"init": "pretrained"} | own}
     changes = {"finetuning": {"arms": arms}, "checkpoint": {"pretraining": {"keep": [6]}}}
     jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml", changes))
-    assert ("train_subset_baselines" in {job.rule for job in jobs}) == simple
+    made = {file for job in jobs for file in job.output}
+    assert ("results/tiny/learning_curves/baselines.tsv" in made) == simple
     read = inputs_of(jobs, "learning_curves/means.tsv")
     assert ("results/tiny/checkpoint/pretraining.tsv" in read) != simple
 

@@ -113,7 +113,7 @@ def test_the_disk_is_asked_for_what_its_rules_will_write(foreign, tmp_path, monk
 def test_a_faulty_setting_is_told(foreign, monkeypatch):
     monkeypatch.setitem(SETTINGS, "guest", {"sentiment": {"seeds": [1]}})
     done = foreign("--dry-run")
-    assert done.returncode == 1 and "sentiment: the section is now `finetuning`" in done.stdout
+    assert done.returncode == 1 and "unknown key sentiment" in done.stdout
 
 
 def test_an_address_in_place_of_a_clone_is_refused(foreign, tmp_path, monkeypatch):

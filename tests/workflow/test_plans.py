@@ -12,6 +12,7 @@ from study.addresses import needed_retrievals
 from study.download import mirror_path
 from support import studies
 from tools.mirror import read_study
+from tools.publish import links
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1800)]
 
@@ -72,6 +73,12 @@ def test_each_study_plans_from_raw_data_to_report(planned, name):
     assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
 
 
+def last_to_all(arrows):
+    """Leave out the arrows to `all` from rules that others need, too: it asks for every file of the page."""
+    needed = {first for first, second in arrows if second != "all"}
+    return {arrow for arrow in arrows if arrow[1] != "all" or arrow[0] not in needed}
+
+
 def test_the_drawn_graph_is_that_of_the_embedded_study(tmp_path):
     drawing = pathlib.Path(studies.ROOT, "docs", "development", "rulegraph.svg").read_text(encoding="utf-8")
     drawn = dict(re.findall(r"<title>(\d+)</title>.*?>(\w+)</text>", drawing, re.DOTALL))
@@ -79,7 +86,8 @@ def test_the_drawn_graph_is_that_of_the_embedded_study(tmp_path):
     done = studies.snakemake(tmp_path, "--rulegraph", study=pathlib.Path(studies.ROOT, "config.yaml"))
     rules = dict(re.findall(r'(\d+)\[label = "(\w+)"', done.output))
     assert set(drawn.values()) == set(rules.values()) and len(rules) > 40
-    assert arrows == {(rules[a], rules[b]) for a, b in re.findall(r"(\d+) -> (\d+)", done.output)}
+    planned = {(rules[a], rules[b]) for a, b in re.findall(r"(\d+) -> (\d+)", done.output)}
+    assert last_to_all(arrows) == last_to_all(planned)
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
@@ -137,7 +145,7 @@ def test_a_study_of_hugging_face_alone_plans_nothing_of_fairseq(tmp_path):
     }
     study = studies.write_study(tmp_path / "study.yaml", changes)
     jobs = studies.planned_jobs(tmp_path, study=study)
-    rules = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(studies.ROOT, "rules").glob("*.smk"))
+    rules = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(studies.ROOT, "rules").rglob("*.smk"))
     of_fairseq = set(re.findall(r"rule (\w+):(?:(?!\n *rule ).)*?envs/fairseq.yaml", rules, re.DOTALL))
     planned = {job.rule for job in jobs}
     assert {"finetune_fairseq", "pretrain", "compare_token_ids"} <= of_fairseq
@@ -156,6 +164,67 @@ def changed(finished, changes):
 
 def test_nothing_is_planned_after_a_finished_study(tiny_study):
     assert changed(tiny_study, {}) == {}
+
+
+PAGE_PARTS = {
+    "figures/arms.svg": "plot_arms",
+    "figures/arms.png": "plot_arms",
+    "figures/errors": "measure_errors",
+    "statistics/pairs.tsv": "compute_statistics",
+    "statistics/mcnemar.tsv": "compute_statistics",
+    "test_accuracy.md": "tabulate_test_accuracy",
+    "errors/hardest.jsonl": "measure_errors",
+    "predictions/fairseq-random/seed1.tsv": "evaluate_fairseq",
+    "predictions/fairseq-random/seed1.json": "evaluate_fairseq",
+    "predictions/huggingface-pretrained": "evaluate_huggingface",
+    "predictions/majority/seed0.tsv": "evaluate_linear",
+    "ro-crate-metadata.json": "record_provenance",
+}
+
+
+@pytest.mark.parametrize("part", PAGE_PARTS)
+def test_what_was_deleted_of_a_finished_study_is_made_again(tiny_study, part):
+    path, aside = (tiny_study / place / "tiny" / part for place in ("results", "aside"))
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(aside)
+    try:
+        jobs = changed(tiny_study, {})
+    finally:
+        aside.rename(path)
+    assert PAGE_PARTS[part] in jobs and "finetune_fairseq" not in jobs
+    assert changed(tiny_study, {}) == {}
+
+
+def test_all_asks_for_every_file_that_the_page_links_to(tiny_study, tmp_path):
+    """A dead link would stay dead where `all` does not miss its file."""
+    jobs = studies.planned_jobs(tmp_path, study=studies.write_study(tmp_path / "study.yaml"))
+    asked = next(set(job.input) for job in jobs if job.rule == "all")
+    results = tiny_study / "results" / "tiny"
+    linked = {name for name in links(results / "report.html") if (results / name).is_file()}
+    assert len(linked) > 50 and {f"results/tiny/{name}" for name in linked} <= asked
+
+
+def test_files_that_changed_places_are_refused_at_every_start_even_with_nothing_to_do(tiny_study):
+    """Renaming keeps time stamps, by which Snakemake judges.
+
+    Which of the two is named depends on which was trained first: a record newer than its seal is left to Snakemake.
+    """
+    arms = ("fairseq-pretrained", "fairseq-random")
+    for folder, name in (("predictions", "seed1.tsv"), ("predictions", "."), ("finetuning", "seed1/history.tsv")):
+        first, second = (tiny_study / "results" / "tiny" / folder / arm / name for arm in arms)
+        swap(first, second)
+        done = studies.snakemake(tiny_study, "-n", study=studies.write_study(tiny_study / "changed.yaml"))
+        swap(first, second)
+        assert done.returncode != 0 and "evaluat" in done.output and any(arm in done.output for arm in arms)
+        assert "Traceback" not in done.output
+    assert changed(tiny_study, {}) == {}
+
+
+def swap(first, second):
+    """Let two files or folders change places."""
+    aside = first.with_name("aside")
+    for source, target in ((first, aside), (second, first), (aside, second)):
+        source.rename(target)
 
 
 def test_one_more_seed_plans_its_own_jobs_and_what_aggregates_them(tiny_study):

@@ -42,7 +42,7 @@ class StudyTask:
     nats, number of predictions, number correct where the criterion counts them.
 
     Attributes:
-        curves: `training.curves.Curves` that the script that starts a run puts here.
+        curves: `training.loss_curves.Curves` that the script that starts a run puts here.
         section: of the settings, for messages.
     """
 
@@ -259,8 +259,8 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
     shuffles = False
     # The script that starts a training puts a function here that freezes what is not to be trained.
     restrict = None
-    # Whether a record of a validation holds `confusion`, examples by class (row) and answer (column).
-    count_answers = False
+    # Whether a record of a validation holds `labels` and `logits` of its examples, in the order of their batches.
+    keep_scores = False
 
     def build_model(self, cfg, from_checkpoint=False):
         """Draw the weights under a seed of their own; `--seed` is dropout's (fairseq seeds PyTorch at each update)."""
@@ -273,20 +273,19 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
         return model
 
     def valid_step(self, sample, model, criterion):
-        """Score, and count the answers where that is asked for: the criterion keeps the logits to itself."""
-        if not type(self).count_answers:
+        """Score, and keep the logits where that is asked for: the criterion keeps them to itself."""
+        if not type(self).keep_scores:
             return super().valid_step(sample, model, criterion)
         seen = []
         head = model.classification_heads[self.cfg.classification_head_name]
-        hook = head.register_forward_hook(lambda _, inputs, logits: seen.append(logits.argmax(dim=1).tolist()))
+        hook = head.register_forward_hook(lambda _, inputs, logits: seen.append(logits.float().tolist()))
         try:
             result = super().valid_step(sample, model, criterion)
         finally:
             hook.remove()
-        n = self.cfg.num_classes
-        counts = self._sums["valid"].setdefault("confusion", [[0] * n for _ in range(n)])
-        for label, answer in zip(sample["target"].view(-1).tolist(), seen[-1], strict=True):
-            counts[label][answer] += 1
+        sums = self._sums["valid"]
+        sums.setdefault("labels", []).extend(sample["target"].view(-1).tolist())
+        sums.setdefault("logits", []).extend(seen[-1])
         return result
 
     def post_save(self, path, num_updates):

@@ -9,6 +9,7 @@ from common.arms import ARM
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json, write_tsv
 from finetuning import select_checkpoint
+from finetuning.seals import write_seal
 from support import studies
 from support.published import PUBLISHED, write_published
 
@@ -254,3 +255,23 @@ def test_the_records_of_the_published_study_are_accepted(tmp_path):
         "open",
     )
     assert read_tsv(tmp_path / "runs.tsv") == published
+
+
+def test_files_that_are_not_those_of_their_evaluation_are_refused_by_name(tmp_path, study):
+    """Every file that a seal binds; the seals are those of the files as they were evaluated."""
+    seals = [path.replace(".tsv", ".json") for path in study["predictions"]]
+    kinds = {"predictions": "predictions", "record": "records", "history": "histories", "selected": "selected"}
+    for place, seal in enumerate(seals):
+        write_seal(seal, **{name: study[kind][place] for name, kind in kinds.items()})
+    files = [study[kind] for kind in ("records", "selected", "histories", "predictions", "test_curves")]
+    written = (tmp_path / "data" / "manifest.json", tmp_path / "runs.tsv", tmp_path / "history.tsv", "published")
+    aggregate_runs.main(*files, *written, seals=seals)
+    for kind in kinds.values():
+        first, second = ((tmp_path / path) for path in study[kind][:2])
+        kept = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        with pytest.raises(StudyError, match="seed1.* is not the file that the evaluation of run .*remove"):
+            aggregate_runs.main(*files, *written, seals=seals)
+        first.write_bytes(kept)
+    with pytest.raises(StudyError, match="huggingface-pretrained/seed3 has no seal"):
+        aggregate_runs.main(*files, *written, seals=seals[:-1])

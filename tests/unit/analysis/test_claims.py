@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis import claims
 from analysis.check_claims import main, own_claims
+from analysis.claims import read_claims
 from analysis.compute_statistics import compute
-from analysis.lib import claims
-from analysis.lib.claims import read_claims
 from common.arms import Arm
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_text, write_tsv

@@ -7,13 +7,13 @@ import pytest
 from analysis import compare_frameworks
 from common.errors import StudyError
 from common.files import read_tsv, write_lines, write_tsv
-from finetuning.lib.protocol import framework_settings
+from finetuning.protocol import framework_settings
 from study.configuration import load_study
 
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = {
     "fairseq": {
-        "binarize_texts": "finetuning/binarize_texts.py",
+        "binarize_texts": "frameworks/fairseq/binarize_texts.py",
         "select_checkpoint": "finetuning/select_checkpoint.py",
     },
     "huggingface": {
@@ -105,7 +105,7 @@ def test_a_training_that_was_resumed_counts_with_all_its_parts(tmp_path):
         path = Path(given["runs"]).parent / "benchmarks" / "finetune_fairseq" / "fairseq-random" / f"seed{seed}.tsv"
         write_tsv(path, [dict(zip(columns, (seconds, 100, seconds), strict=True))], columns)
         given["benchmarks"].append(str(path))
-    given["steps"] = {"fairseq": {"finetune_fairseq": "finetuning/finetune_fairseq.py"}}
+    given["steps"] = {"fairseq": {"finetune_fairseq": "frameworks/fairseq/train.py"}}
     columns = ("framework", "arm", "seed", "train_seconds")
     # The first was never interrupted; of the second, Snakemake timed the last part alone.
     rows = [("fairseq", "fairseq-random", 1, 28), ("fairseq", "fairseq-random", 2, 90)]
@@ -127,14 +127,15 @@ def test_one_run_needs_all_jobs_of_the_data_and_one_of_its_own(tmp_path):
 
 
 def test_code_that_both_need_is_nobodys_and_counts_once():
-    scripts = {name: f"finetuning/finetune_{name}.py" for name in ("fairseq", "huggingface")}
+    scripts = {name: f"frameworks/{name}/train.py" for name in ("fairseq", "huggingface")}
     own = {
-        name: {Path(path).name for path in compare_frameworks.own_code(scripts[name], [scripts[other]])}
+        name: set(compare_frameworks.own_code(scripts[name], [scripts[other]]))
         for name, other in (("fairseq", "huggingface"), ("huggingface", "fairseq"))
     }
-    assert {"finetune_fairseq.py", "fairseq_train.py", "tasks.py"} <= own["fairseq"]
-    assert {"finetune_huggingface.py", "study_trainer.py"} <= own["huggingface"]
-    assert not own["fairseq"] & own["huggingface"] and "runs.py" not in own["fairseq"] | own["huggingface"]
+    names = {framework: {Path(path).name for path in paths} for framework, paths in own.items()}
+    assert {"train.py", "fairseq_train.py", "tasks.py"} <= names["fairseq"]
+    assert {"train.py", "study_trainer.py"} <= names["huggingface"]
+    assert not own["fairseq"] & own["huggingface"] and "runs.py" not in names["fairseq"] | names["huggingface"]
 
 
 def test_lines_are_counted_without_empty_ones(tmp_path):

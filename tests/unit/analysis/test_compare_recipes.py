@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis import compare_recipes
+from analysis import compare_recipes, inference
 from analysis.choose_recipes import choose
 from analysis.compare_recipes import OPTIONS, compare, differences
-from analysis.lib import inference
 from common.files import read_tsv
 from support.arms import arm
 from support.recipe_study import finetuning, make_recipes, recipes

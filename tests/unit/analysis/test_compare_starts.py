@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.lib import inference
+from analysis import inference
 from common.files import read_tsv
 from support.recipe_study import finetuning, make_recipes, parts
 

@@ -7,7 +7,7 @@ import pytest
 from analysis import build_parameter_ledger, derive_parameters, plot_parameters
 from common.errors import StudyError
 from common.files import read_tsv, write_tsv
-from study.parameters import PUBLISHED_SIZE, terms
+from study.rule_parameters import PUBLISHED_SIZE, terms
 
 CLAIMS = Path(__file__).resolve().parents[3] / "claims" / "published.yaml"
 # V = 10, D = 4, F = 6, L = 2, P = 5.

@@ -8,9 +8,15 @@ from pathlib import Path
 import pandas
 import pytest
 
-from analysis import measure_overfitting, plot_accuracy_by_epoch, plot_arms, plot_arms_by_epoch, plot_train_and_valid
-from analysis.lib import curves
-from analysis.lib.looks import PALETTE, looks_of, padded_limits
+from analysis import (
+    epoch_curves,
+    measure_overfitting,
+    plot_accuracy_by_epoch,
+    plot_arms,
+    plot_arms_by_epoch,
+    plot_train_and_valid,
+)
+from analysis.looks import PALETTE, looks_of, padded_limits
 from checkpoint import plot_pretraining
 from common.arms import KNOWN, arms_of
 from common.errors import StudyError
@@ -170,10 +176,10 @@ def test_arms_are_told_apart_without_colour_and_text_is_text(tmp_path):
 
 def test_means_stop_where_a_seed_stops():
     points = pandas.DataFrame([(1, "1", 50.0), (1, "2", 70.0), (2, "1", 90.0)], columns=["epoch", "seed", "percent"])
-    assert list(curves.shared_epochs(points)["percent"]) == [50, 70]
+    assert list(epoch_curves.shared_epochs(points)["percent"]) == [50, 70]
     # Of two curves, each has its own epochs.
     both = pandas.concat([points.assign(arm="a"), points[points["epoch"] == 1].assign(arm="b")])
-    assert list(curves.shared_epochs(both, ["arm"])["percent"]) == [50, 70, 50, 70]
+    assert list(epoch_curves.shared_epochs(both, ["arm"])["percent"]) == [50, 70, 50, 70]
 
 
 def drawn(axes):
@@ -215,7 +221,7 @@ def test_seeds_can_be_told_apart():
     glyphs = [str(path.vertices.round(3)) for path in numbers.get_paths()]
     assert len(glyphs) == 4 and len(set(glyphs)) == 2
     # Points of an epoch lie side by side, the mean last, within half an epoch of it.
-    places = [curves.places(["1", "2"], (slot, 2)) for slot in (0, 1)]
+    places = [epoch_curves.places(["1", "2"], (slot, 2)) for slot in (0, 1)]
     shifts = [shift for each in places for shift in each.values()]
     assert shifts == sorted(set(shifts)) and -0.5 < shifts[0] and shifts[-1] < 0.5
     rings = next(

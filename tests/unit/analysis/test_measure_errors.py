@@ -1,11 +1,14 @@
 """Where runs go wrong: each table by hand, and the figures' files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from analysis import measure_errors
+from analysis.error_figures import lengths
 from common.errors import StudyError
 from common.files import read_lines, read_tsv, write_json, write_lines, write_tsv
 
@@ -16,7 +19,7 @@ GIVEN = {"1": ([0, 1, 1, 1], [0.1, 0.7, 0.8, 0.9]), "2": ([0, 1, 0, 1], [0.4, 0.
 TEXTS = ["un", "deux mots", "trois mots ici", "quatre mots en tout"]
 
 
-def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LABELS):
+def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LABELS, **facts):
     """Run the script on the runs of one arm; return its paths by name."""
     paths = []
     for seed, (answers, probabilities) in given.items():
@@ -28,7 +31,7 @@ def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LAB
         paths.append(str(folder / f"seed{seed}.tsv"))
         write_tsv(paths[-1], rows, tuple(rows[0]))
     write_lines(folder / "test.review", texts)
-    write_json(folder / "manifest.json", {"synthetic": False, "source": "cls_books_zip"})
+    write_json(folder / "manifest.json", {"synthetic": False, "source": "cls_books_zip"} | facts)
     made = {name: str(folder / f"{name}.tsv") for name in TABLES} | {"hard": str(folder / "hardest.jsonl")}
     figures = ("confusion", "agreement", "calibration", "by_length")
     svgs, pngs = ([str(folder / f"{name}.{ending}") for name in figures] for ending in ("svg", "png"))
@@ -97,6 +100,19 @@ def test_accuracy_by_length_by_hand(tmp_path):
     assert one["n_reviews"] == "4" and float(one["mean"]) == 0.625
 
 
+def test_texts_without_blanks_are_measured_in_characters(tmp_path):
+    made = measured(tmp_path, texts=["好", "不好", "很 好看", "這本書很好看"], length_unit="characters")
+    assert [(row["bin_low"], row["bin_high"]) for row in read_tsv(made["by_length"])] == [
+        ("1", "1"), ("2", "2"), ("3", "3"), ("6", "6"),
+    ]  # fmt: skip
+    hard = [json.loads(line) for line in read_lines(made["hard"])]
+    assert [row["characters"] for row in hard] == [2, 3] and "words" not in hard[0]
+    drawing = Path(made["svgs"][3]).read_text(encoding="utf-8")
+    assert "characters in the review" in drawing and "words in the review" not in drawing
+    drawing = Path(measured(tmp_path)["svgs"][3]).read_text(encoding="utf-8")
+    assert "words in the review" in drawing
+
+
 def test_the_hardest_reviews_come_first_and_their_words_only_where_wanted(tmp_path):
     hidden = [json.loads(line) for line in read_lines(measured(tmp_path)["hard"])]
     assert [(row["id"], row["n_wrong"], row["words"]) for row in hidden] == [(1, 2, 2), (2, 1, 3)]
@@ -118,3 +134,14 @@ def test_figures_are_drawn_and_the_same_again(tmp_path):
 def test_reviews_of_another_test_set_are_refused(tmp_path):
     with pytest.raises(StudyError, match="has 3 reviews, the predictions 4: evaluate the runs again"):
         measured(tmp_path, texts=TEXTS[:3])
+
+
+@pytest.mark.parametrize(("n_right", "n"), [(7, 10), (1, 3), (2, 3), (21, 30), (70, 100), (0, 5), (5, 5)])
+def test_a_mean_of_equal_seeds_lies_between_them_and_the_figure_is_drawn(n_right, n):
+    """(0.7 + 0.7 + 0.7) / 3 is less than 0.7 in floats, and no error bar may be negative."""
+    right = np.array([1.0] * n_right + [0.0] * (n - n_right))
+    keys = [("a", str(seed)) for seed in (1, 2, 3)]
+    table = measure_errors.measure_by_length(keys, dict.fromkeys(keys, right), np.arange(n) % 2)
+    assert all(row["min"] <= row["mean"] <= row["max"] for row in table.to_dict("records"))
+    figure = lengths(table.assign(mean=table["min"] - 1e-16), {"a": ("a", "#0072B2")}, {"one": "text", "many": "texts"})
+    pyplot.close(figure)

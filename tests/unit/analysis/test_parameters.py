@@ -9,10 +9,10 @@ import zipfile
 import pytest
 
 from analysis.build_parameter_ledger import main
-from analysis.lib.parameters import PUBLISHED, count_by, counted_terms, read_shapes, size_of
+from analysis.parameter_counts import PUBLISHED, count_by, counted_terms, read_shapes, size_of
 from common.errors import StudyError
 from common.files import read_tsv
-from study.parameters import PUBLISHED_SIZE, terms
+from study.rule_parameters import PUBLISHED_SIZE, terms
 
 TINY = {"vocab_size": 11, "width": 4, "ffn_width": 6, "layers": 2, "max_positions": 8}
 

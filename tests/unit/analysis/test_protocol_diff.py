@@ -91,7 +91,7 @@ def test_what_is_not_recorded_is_not_equal():
     del both[0]["protocol"]["head"]
     assert not rows_of(*both)["head"]["equal"]
     with pytest.raises(StudyError, match="fairseq-pretrained/seed1 recorded no protocol"):
-        compare([{"framework": "fairseq", "init": "pretrained", "seed": 1}])
+        compare([{"arm": "fairseq-pretrained", "framework": "fairseq", "init": "pretrained", "seed": 1}])
 
 
 def test_what_one_framework_alone_has_is_refused(tmp_path):

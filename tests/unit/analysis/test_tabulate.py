@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from analysis import aggregate_runs, tabulate_test_accuracy
-from analysis.lib.intervals import t_interval
+from analysis.intervals import t_interval
 from common.arms import summarise
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from checkpoint import compare_huggingface_weights
 from checkpoint.convert_checkpoint import check_settings
-from checkpoint.lib.vocabulary import read_dictionary
+from checkpoint.vocabulary import read_dictionary
 from common.errors import StudyError
 from common.files import read_json, write_lines
 from support.roberta import ARCHITECTURE, ROWS, batch, convert, fairseq_model, write_checkpoint

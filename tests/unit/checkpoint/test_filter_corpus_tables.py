@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint.filter_corpus_tables import COLUMNS, common_address, main
-from checkpoint.lib.opinions import read_column, runs_of
+from checkpoint.opinions import read_column, runs_of
 from common.errors import StudyError
 from common.files import read_lines, read_tsv
-from data.lib.words import words_of
+from data.words import words_of
 from study.tables import columns_of
 
 SHARED = Path(__file__).resolve().parents[3].parent / "shared" / "mirror" / "raw.githubusercontent.com"
@@ -36,7 +36,7 @@ def filtered(folder, tables, held_out=(TEST_REVIEW,)):
 
 
 def test_columns_are_those_of_the_dictionary():
-    assert COLUMNS == columns_of("checkpoint/corpus_tables.tsv")
+    assert COLUMNS == columns_of("corpus_tables")
 
 
 def test_a_text_that_shares_ten_words_with_a_held_out_review_never_enters(tmp_path):
@@ -122,7 +122,7 @@ def test_tables_without_a_header_json_lines_and_tags(tmp_path):
     [
         ("a.csv", b"note,texte\n1,oui\n", "avis", "a.csv has no column 'avis'; its columns are 'note', 'texte'"),
         ("a.csv", b"1,oui\n", 3, "a.csv has no column 3; its columns are 1, 2"),
-        ("a.csv", b"avis\ncaf\xe9\n", "avis", "a.csv, line 2: not UTF-8 text"),
+        ("a.csv", b"avis\ncaf\xe9\n", "avis", "a.csv, line 2: character 4 (byte 0xe9, after 'caf') is not UTF-8"),
         ("a.jsonl", b'{"avis": "oui"}\n{"avis":\n', "avis", "a.jsonl: row 2 (line 2) is not valid JSON"),
         ("a.jsonl", b"[1]\n", "avis", "a.jsonl: row 1 (line 1) is '[1]', not an object"),
         ("a.xlsx", b"PK", "avis", "a.xlsx: a table's name ends in .csv, .tsv, .jsonl, .ndjson"),

@@ -76,7 +76,7 @@ def test_memory_remedies_name_keys_of_the_configuration():
         assert f"{section}.batch_size" in told
         assert (f"{section}.precision" in told) == ("precision" in values)
     assert "finetuning.evaluation.batch_size" in explain(MemoryError(), "evaluate_huggingface", "results/x")
-    assert "--cores 1" in explain(MemoryError(), "train_baselines", "results/x")
+    assert "--cores 1" in explain(MemoryError(), "finetune_linear", "results/x")
 
 
 @pytest.mark.parametrize("rule", ["pretrain", "finetune_lora", "test_curve_fairseq", "build_report"])

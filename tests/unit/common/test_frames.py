@@ -3,7 +3,7 @@
 import pandas
 
 from common import frames
-from report.lib.records import Value
+from report.numbers import Value
 
 
 def test_a_frame_keeps_the_record_of_a_value():

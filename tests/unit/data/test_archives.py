@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from common.errors import StudyError
-from data.lib import archives
-from data.lib.archives import extract_members, find_members, list_members, read_members
+from data import archives
+from data.archives import extract_members, find_members, list_members, read_members
 from support.archives import make_tar, make_zip
 
 MAKERS = pytest.mark.parametrize("make", [make_zip, make_tar], ids=["zip", "tar.gz"])

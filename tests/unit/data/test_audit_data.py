@@ -8,8 +8,12 @@ import sentencepiece
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_lines
-from data.audit_data import find_duplicates, find_in_corpus, main, near_duplicates, normalised
-from data.lib.reviews import SPLITS
+from data import duplicates as of_texts
+from data import near
+from data.audit_data import describe_splits, find_in_corpus, main
+from data.duplicates import find_duplicates, normalised
+from data.near import near_pairs
+from data.reviews import SPLITS
 
 WORDS = (
     "le livre roman auteur histoire page style lecture récit intrigue héros plume fin début chapitre émotion".split()
@@ -35,6 +39,12 @@ def test_normalised():
     assert normalised("... ") == normalised("…") == "..." and normalised("👍  👍") == "👍 👍" and normalised(" ") == ""
 
 
+def near_duplicates(texts, **settings):
+    """The pairs of `near_pairs` in order: (i, j, similarity)."""
+    found = [zip(*map(list, arrays), strict=True) for arrays in near_pairs(texts, **settings)]
+    return sorted((i, j, round(float(similarity), 4)) for arrays in found for i, j, similarity in arrays)
+
+
 @pytest.fixture(scope="module")
 def alike():
     """Texts, some of them alike, and the Jaccard similarity of every pair, found the plain way."""
@@ -51,13 +61,114 @@ def alike():
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
-def test_near_duplicates_against_every_pair(alike, threshold):
+@pytest.mark.parametrize("tile", [(256, 8192), (7, 16)])
+def test_near_duplicates_against_every_pair(alike, threshold, tile, monkeypatch):
+    monkeypatch.setattr(near, "LEFT", tile[0])
+    monkeypatch.setattr(near, "RIGHT", tile[1])
     texts, similarities = alike
     expected = sorted(pair for pair, similarity in similarities.items() if similarity >= threshold)
     assert expected
     assert [(i, j) for i, j, _ in near_duplicates(texts, threshold=threshold)] == expected
     queries = near_duplicates(texts, n_queries=50, threshold=threshold)
     assert [(i, j) for i, j, _ in queries] == [(i, j) for i, j in expected if i < 50]
+
+
+def sets_of(texts):
+    return [{text[i : i + 5] for i in range(max(1, len(text) - 4))} for text in texts]
+
+
+def from_templates(n, seed, length=25):
+    """n different texts from two templates that differ by their end, with names and numbers in their slots."""
+    generator, texts = random.Random(seed), []
+    template = reviews(1, seed, length)[0]
+    for k in range(n):
+        end = " et voilà la toute dernière page" if k % 2 else ""
+        texts.append(f"{generator.choice(WORDS)} {template} {generator.choice(WORDS)} {k:05d}{end}")
+    return texts
+
+
+@pytest.mark.parametrize("heavy", [0, 4, 1000])
+def test_pairs_of_templates_against_every_pair(heavy, monkeypatch):
+    monkeypatch.setattr(near, "LEFT", 50)
+    monkeypatch.setattr(near, "RIGHT", 120)
+    monkeypatch.setattr(near, "HEAVY", heavy)
+    texts = [*from_templates(150, 1), *reviews(40, 2), *from_templates(110, 3)]
+    random.Random(4).shuffle(texts)
+    texts = [normalised(text) for text in texts]
+    sets = sets_of(texts)
+    expected = {
+        (i, j): len(sets[i] & sets[j]) / len(sets[i] | sets[j])
+        for j in range(len(texts)) for i in range(j) if len(sets[i] & sets[j]) >= 0.8 * len(sets[i] | sets[j])
+    }  # fmt: skip
+    assert len(expected) > 5000
+    assert near_duplicates(texts) == sorted((*pair, round(similarity, 4)) for pair, similarity in expected.items())
+
+
+def test_texts_of_more_signs_than_64_bits_hold():
+    # 8,000 different characters: the fifth power of their number is above 2^64.
+    generator, signs = random.Random(5), [chr(code) for code in range(0x4E00, 0x4E00 + 8000)]
+    texts = ["".join(signs[start : start + 100]) for start in range(0, 8000, 100)]
+    # One character changed in the middle: 91 of 101 shingles are shared.
+    texts += [text[:50] + generator.choice(signs[:40]) + text[51:] for text in texts[1:5]]
+    assert near_duplicates(texts) == [(k, 79 + k, 0.901) for k in range(1, 5)]
+
+
+def test_counts_of_copies_by_hand():
+    base = "un livre que je recommande vivement à tous ceux qui aiment les longues histoires de famille"
+    splits = {
+        "train": [base, f"{base} !", f"{base} 1", f"{base} 2"],
+        "valid": [f"{base} 2"],
+        "test": [f"{base} 3", "autre chose", f"{base} 1"],
+        "unlabelled": [f"{base} 4", f"{base} 5"],
+    }
+    labels = {"train": [0, 1, 0, 1], "valid": [0], "test": [0, 1, 1]}
+    found = find_duplicates(splits, labels)
+    assert found.counts == {
+        # The exclamation mark is not compared.
+        ("train", "train", "exact"): (1, 1),
+        ("train", "valid", "exact"): (1, 1),
+        ("train", "test", "exact"): (1, 1),
+        # base, base !, 1 and 2 in train: 6 pairs less the exact one; of labels 0 1 0 1: (0, 3),
+        # (1, 2) and (2, 3) differ, (0, 2) and (1, 3) do not.
+        ("train", "train", "near"): (5, 3),
+        ("train", "valid", "near"): (3, 1),
+        # Each of 4 with "3", and all but "1" with "1": labels 0 1 0 1 against 0, and 0 1 1 against 1.
+        ("train", "test", "near"): (7, 3),
+        ("valid", "test", "near"): (2, 1),
+        ("test", "test", "near"): (1, 1),
+        ("train", "unlabelled", "near"): (8, 8),
+        ("valid", "unlabelled", "near"): (2, 2),
+        ("test", "unlabelled", "near"): (4, 4),
+    }
+    assert found.n_test_seen == 2 and found.n == len(found.listed) == 35
+
+
+def test_what_is_kept_of_pairs_is_bounded(monkeypatch):
+    monkeypatch.setattr(of_texts, "LISTED", 10)
+    texts = from_templates(300, 1)
+    splits = {"train": texts[:200], "valid": [], "test": texts[200:], "unlabelled": []}
+    sets = sets_of([normalised(text) for text in texts])
+    pairs = [
+        (i, j)
+        for j in range(300) for i in range(j) if len(sets[i] & sets[j]) >= 0.8 * len(sets[i] | sets[j])
+    ]  # fmt: skip
+    found = find_duplicates(splits, {"train": [0] * 200, "test": [1] * 100})
+    inner, outer = [pair for pair in pairs if pair[1] < 200], [pair for pair in pairs if pair[0] < 200 <= pair[1]]
+    assert found.counts["train", "train", "near"] == (len(inner), 0)
+    assert found.counts["train", "test", "near"] == (len(outer), len(outer))
+    assert found.n == len(pairs) > 10000
+    listed = [(e["line"], e["other_line"]) for e in found.listed if (e["split"], e["other"]) == ("train", "test")]
+    assert listed == [(i, j - 200) for i, j in sorted(outer)[:10]] and len(found.listed) == 30
+    assert found.n_test_seen == 100
+
+
+def test_many_copies_are_read_once(monkeypatch):
+    # Each copy against all before it would be 450 million steps.
+    monkeypatch.setattr(of_texts, "LISTED", 10)
+    copies = ["le même livre encore une fois"] * 30000
+    found = find_duplicates({"train": copies, "valid": [], "test": copies[:5], "unlabelled": []})
+    assert found.counts["train", "train", "exact"] == (29999, 0) and found.counts["train", "test", "exact"] == (5, 0)
+    assert [e["other_line"] for e in found.listed] == [*range(1, 11), *range(5), *range(1, 5)]
 
 
 def test_similarity_by_hand():
@@ -72,7 +183,7 @@ def test_a_planted_duplicate_across_splits_is_found():
     splits["test"][9] = splits["valid"][3] + " fin"
     splits["unlabelled"][100] = splits["test"][20]
     splits["train"][40] = splits["train"][11]
-    found = {(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits)}
+    found = {(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits).listed}
     assert found == {
         ("train", 11, "train", 40, "exact"),
         ("train", 40, "test", 7, "exact"),
@@ -83,14 +194,14 @@ def test_a_planted_duplicate_across_splits_is_found():
 
 def test_texts_without_letters_are_alike_only_where_their_signs_are(tmp_path):
     splits = {"train": ["👍", "!!!", "👍 👍"], "valid": ["..."], "test": ["👎", "👍", ":("], "unlabelled": []}
-    found = [(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits)]
+    found = [(e["split"], e["line"], e["other"], e["other_line"], e["kind"]) for e in find_duplicates(splits).listed]
     assert found == [("train", 0, "test", 1, "exact")]
     write_lines(tmp_path / "corpus.txt", ["* * *", "Un livre", ":("])
     assert [e["line"] for e in find_in_corpus(splits["test"], [str(tmp_path / "corpus.txt")])] == [2]
 
 
 def test_clean_splits_have_no_duplicate():
-    assert find_duplicates({"train": reviews(50, 1), "valid": [], "test": reviews(50, 3), "unlabelled": []}) == []
+    assert find_duplicates({"train": reviews(50, 1), "valid": [], "test": reviews(50, 3), "unlabelled": []}).n == 0
 
 
 def test_test_text_in_the_corpus_is_found(tmp_path):
@@ -121,7 +232,7 @@ def test_the_search_is_quick():
     splits = {"train": reviews(450, 1, 80), "valid": reviews(50, 2, 80), "test": reviews(500, 3, 80)}
     splits["unlabelled"] = reviews(1500, 4, 80)
     started = time.process_time()
-    assert find_duplicates(splits) == []
+    assert find_duplicates(splits).n == 0
     # 3.1 million pairs, of some 10 microseconds each when compared one by one.
     assert time.process_time() - started < 8
 
@@ -203,3 +314,12 @@ def test_unequal_files_are_named(tmp_path, pieces):
     splits = {"train": reviews(8, 1), "valid": reviews(4, 2), "test": reviews(6, 3), "unlabelled": []}
     with pytest.raises(StudyError, match="valid.review has 4 reviews.*3 labels"):
         run_main(tmp_path, pieces, splits, {"train": list("11110000"), "valid": list("110"), "test": list("010101")})
+
+
+@pytest.mark.parametrize("part", ["first", "last"])
+def test_the_note_says_which_tokens_a_model_of_others_reads(part):
+    found = {"n": 2, "n_pieces": 9, "mean": 4.5, "quantiles": {"0.5": 4, "1.0": 7}, "n_truncated": 1, "n_unknown": 0}
+    tokens = [{"model": "mine", "limit": 6, "reads": part, "splits": {"test": found}}]
+    rows = list(describe_splits({"test": [0, 1]}, {}, tokens=tokens))
+    (row,) = [row for row in rows if row["check"] == "mine: share truncated"]
+    assert row["note"] == f"by the model's own tokenizer; it reads the {part} 6 tokens"

@@ -6,7 +6,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from data.lib import embedded_reviews
+from data import embedded_reviews
 
 N_LABELLED, N_TEST, N_UNLABELLED, N_TRAIN = 200, 1000, 1500, 100
 

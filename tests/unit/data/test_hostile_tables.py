@@ -9,7 +9,7 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_lines
-from data.lib.reviews import SPLITS
+from data.reviews import SPLITS
 from study.addresses import table_files
 from study.configuration import load_study
 from support import studies
@@ -143,7 +143,7 @@ COPY = "test.csv has the same content as train.csv (data.table.train); name each
 # What is refused: files, columns, what `make new` says, what a study written by hand is told if that differs.
 REFUSED = {
     "UTF-16": (train(table(rows()).encode("utf-16")), {}, "train.csv: this is UTF-16 text; convert it: iconv"),
-    "Latin-1": (train(table(rows(text="é {}")).encode("latin-1")), {}, "train.csv, line 2: not UTF-8 text (Latin-1?)"),
+    "Latin-1": (train(table(rows(text="é {}")).encode("latin-1")), {}, "train.csv, line 2: character 1 (byte 0xe9"),
     "NUL": (more("a\0b,bad\n"), {}, "train.csv, line 14: a NUL character"),
     "a cell too many": (more("a,b,bad\n"), {}, "train.csv: row 13 (line 14) has 3 cells and the header 2; put quot"),
     "a cell too few": (
@@ -180,7 +180,7 @@ REFUSED = {
         {"second": "second"},
         "train.csv: row 5 (line 6) has no text (column 'second'); fill it in or delete the row",
     ),
-    "a header in one cell": (both(sign="|"), {}, "train.csv has no column 'text'; its columns are 'text|label'"),
+    "a header in one cell": (both(sign="^"), {}, "train.csv has no column 'text'; its columns are 'text^label'"),
     "a header without end": (train("z" * 10**6 + ",b\n"), {}, f"its columns are '{'z' * 39}, 'b'"),
     "a thousand columns": (
         train(",".join(f"c{k}" for k in range(1000))),

@@ -11,8 +11,8 @@ from common.errors import StudyError
 from common.figures import majority_shares
 from data.audit_data import describe_splits
 from data.build_splits import count_classes, draw, split_reviews
-from data.lib.reviews import pair, parse_labels
-from data.lib.simple_models import baselines
+from data.reviews import pair, parse_labels
+from frameworks.linear.models import FEATURES, answers, choose, described
 
 CLASSES = ["delivery", "payment", "product"]
 
@@ -73,10 +73,13 @@ def texts(n, seed):
 
 def test_the_simple_models_tell_three_classes_apart():
     splits = {"train": texts(120, 1), "valid": texts(40, 2), "test": texts(60, 3)}
-    rows = baselines(splits, CLASSES)
-    assert rows[0]["features"] == "always class 0 (delivery)"
-    assert rows[0]["test_accuracy"] == splits["test"][1].count(0) / 60
-    assert [row["test_accuracy"] for row in rows[1:]] == [1.0, 1.0]
+    for features in FEATURES:
+        *_, model = choose(splits["train"], splits["valid"], features)
+        chosen, _ = answers(model, splits["test"][0], 3)
+        expected = splits["test"][1] if features != "majority" else [0] * 60
+        assert chosen.tolist() == expected
+        if features == "majority":
+            assert described(model, features, CLASSES) == "always class 0 (delivery)"
 
 
 def test_each_class_against_the_others_is_what_two_classes_have():

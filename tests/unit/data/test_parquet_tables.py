@@ -12,10 +12,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from checkpoint.lib.opinions import read_column
+from checkpoint.opinions import read_column
 from common.errors import StudyError
-from data.lib.reviews import SPLITS
-from data.lib.tables import BATCH, read_examples, read_rows
+from data.parquet_rows import BATCH
+from data.reviews import SPLITS
+from data.text_tables import read_examples, read_rows
 from qa.build_qa_pairs import read_pairs
 from study.configuration import load_study
 from support import studies
@@ -220,7 +221,7 @@ LAZY = """
 import sys
 sys.path.insert(0, {scripts!r})
 import data.build_splits, qa.build_qa_pairs, checkpoint.filter_corpus_tables
-from data.lib.tables import read_examples
+from data.text_tables import read_examples
 print(len(list(read_examples({csv!r}, "text", "label"))), "pyarrow" in sys.modules, "pandas" in sys.modules)
 print(len(list(read_examples({parquet!r}, "text", "label"))), "pyarrow" in sys.modules)
 """

@@ -3,10 +3,9 @@
 import pytest
 
 from common.errors import StudyError
-from common.files import read_lines, read_tsv, write_lines
-from data import draw_subset, train_subset_baselines
-from data.lib.simple_models import baselines
-from data.lib.subsets import nested_order
+from common.files import read_lines, write_lines
+from data import draw_subset
+from data.subsets import nested_order
 
 # 60 reviews of class 0, 30 of class 1, 10 of class 2, in no order.
 LABELS = [0 if i % 10 < 6 else 1 if i % 10 < 9 else 2 for i in range(100)]
@@ -64,17 +63,3 @@ def test_too_many_or_too_few_are_refused_with_the_remedy(training):
     with pytest.raises(StudyError, match="n_train is 2, and then positive has no review to learn from; raise it"):
         drawn(training, 2)
     assert not (training / "train-101.review").exists()
-
-
-def test_the_simple_models_learn_from_the_same_subsets(training):
-    drawn(training, 10)
-    paths = [[str(training / f"{name}.{kind}") for name in ("train-10", "train")] for kind in ("review", "label")]
-    held_out = [[str(training / f"train.{kind}")] * 2 for kind in ("review", "label")]
-    train_subset_baselines.main(*paths, *held_out, str(training / "table.tsv"))
-    rows = read_tsv(training / "table.tsv")
-    assert [row["n_train"] for row in rows] == ["10"] * 3 + ["100"] * 3
-    small = drawn(training, 10)
-    data = (small[0], list(map(int, small[1])))
-    whole = (read_lines(training / "train.review"), list(map(int, read_lines(training / "train.label"))))
-    wanted = baselines({"train": data, "valid": whole, "test": whole})
-    assert [float(row["test_accuracy"]) for row in rows[:3]] == [row["test_accuracy"] for row in wanted]

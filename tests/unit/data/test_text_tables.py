@@ -8,8 +8,8 @@ import pytest
 from common.errors import StudyError
 from common.files import read_json, read_lines
 from data.build_splits import split_table
-from data.lib.reviews import SPLITS
-from data.lib.tables import label_name, read_examples, read_rows, read_table
+from data.reviews import SPLITS
+from data.text_tables import label_name, read_examples, read_rows, read_table
 from support.reviews import split_source
 
 LABELS = ["bad", "fair", "good"]
@@ -70,7 +70,7 @@ def test_labels_are_compared_as_text():
 
 LATIN = "text,label\nOù,bad\n".encode("latin-1")
 FAULTS = {
-    "Latin-1": ("a.csv", LATIN, "a.csv, line 2: not UTF-8 text (Latin-1?); convert the file: iconv"),
+    "Latin-1": ("a.csv", LATIN, "is not UTF-8; convert the file: iconv -f LATIN1"),
     "UTF-16": ("a.csv", "text,label\nyes,bad\n".encode("utf-16"), "a.csv: this is UTF-16 text; convert it: iconv"),
     "UTF-16 without a mark": ("a.csv", "text\n".encode("utf-16-le"), "a.csv, line 1: a NUL character"),
     "open quotation mark": (

@@ -19,11 +19,12 @@ from transformers import (
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_lines
-from finetuning import evaluate_huggingface, measure_tokens, take_model, tokenize_texts
-from finetuning.lib.classifier import load_epoch
-from finetuning.lib.encoders import build_encoder, prove_encoder
-from finetuning.lib.scoring import has_segments, pad_batch, score
-from finetuning.lib.token_ids import apart, read_token_ids
+from finetuning import measure_tokens, take_model, tokenize_texts
+from finetuning.encoders import build_encoder, prove_encoder
+from finetuning.scoring import has_segments, pad_batch, score
+from finetuning.token_ids import apart, read_token_ids
+from frameworks.huggingface import score as evaluate_huggingface
+from frameworks.huggingface.classifier import load_epoch
 from support.encoders import FAMILIES, TEXTS, write_encoder
 from support.killed_runs import run_forked
 from support.studies import FINETUNING
@@ -60,7 +61,7 @@ def prepare(family, folder, data):
         given |= {"train": "train.npz", "valid": "valid.npz", "checkpoint": "taken", "facts": facts(family, init)}
         given |= {"seed": 3, "settings": SETTINGS, "save_every": save_every}
         place = {"name": f"{family}/{name}", "folder": family}
-        return place | {"script": "finetuning.finetune_huggingface", "arguments": given, "kill": kill}
+        return place | {"script": "frameworks.huggingface.train", "arguments": given, "kill": kill}
 
     return [run("whole", save_every=0), run("killed", {"before_step": 4}), run("killed"), run("random", init="random")]
 

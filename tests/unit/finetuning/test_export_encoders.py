@@ -12,7 +12,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 from common.arms import Arm
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv, write_json, write_lines, write_tsv
-from finetuning import evaluate_huggingface, export_model, take_model, tokenize_texts
+from finetuning import blanks, export_model, take_model, tokenize_texts
+from finetuning.encoders import load_tokenizer
+from frameworks.huggingface import score as evaluate_huggingface
 from support.encoders import FAMILIES, TEXTS, write_encoder
 from support.killed_runs import run_forked
 from support.studies import FINETUNING, ROOT
@@ -64,7 +66,7 @@ def prepare(family, folder, data):
         yield {
             "name": f"{family}/{arm}-run",
             "folder": family,
-            "script": "finetuning.finetune_huggingface",
+            "script": "frameworks.huggingface.train",
             "arguments": given,
         }
 
@@ -91,6 +93,7 @@ def write_records(folder, data, arm):
     split = {"n": 9, "n_positive": 4, "n_by_class": [3] * len(classes), "sha256_review": "5" * 64}
     manifest = {"source": "table", "synthetic": False, "files": {}, "pairs": pairs, "language": "fr"}
     manifest |= {"licence": "CC0 of the archive", "splits": dict.fromkeys(SIZES, split)}
+    manifest |= {"labels": classes}
     manifest |= {"identical_reviews": {"train_test": 1, "train_valid": 1, "valid_test": 1}}
     write_json(folder / "manifest.json", manifest)
 
@@ -207,6 +210,27 @@ def test_the_cards_code_runs_and_its_licence_and_language_are_the_records(export
     assert ("longer pair" in card.content) == ARMS[arm][1]
 
 
+def spoilt(text):
+    """The text as a table may have it: line ends, tabs and more blanks than one, within it and around it."""
+    return "\r\n\t " + text.replace(" ", "\n\n    ", 2).replace(" ", "\u00a0 ", 1) + " \u3000\n"
+
+
+def test_raw_rows_get_the_studys_answers(exported, data):
+    """The study made one space of blanks before it read, and so does the exported tokenizer."""
+    family, arm, folder = exported
+    classes, pairs, _ = ARMS[arm]
+    lines = read_lines(data / arm / "test.review")
+    texts = [list(map(spoilt, line.split("\t"))) for line in lines]
+    texts = [{"text": one, "text_pair": two} for one, two in texts] if pairs else [text for (text,) in texts]
+    classify = pipeline("text-classification", model=str(folder / "model"), truncation=True)
+    column = "probability" if len(classes) == 2 else f"probability_{len(classes) - 1}"
+    for text, row in zip(texts, read_tsv(folder / "predictions.tsv"), strict=True):
+        (answer,) = [each for each in classify([text], top_k=None)[0] if each["label"] == classes[-1]]
+        assert answer["score"] == pytest.approx(float(row[column]), abs=1e-5), (family, text)
+    card = (folder / "model" / "README.md").read_text(encoding="utf-8")
+    assert "Line breaks, tabs and repeated spaces count as one space" in card
+
+
 @pytest.fixture
 def run(trained, data):
     """A finished run of BERT, of texts in three classes."""
@@ -219,6 +243,51 @@ def test_the_card_of_a_model_in_a_folder_names_no_base_on_the_hub(run, data):
     text = (export(run, data, "frozen", FOLDER, "of-folder") / "README.md").read_text(encoding="utf-8")
     assert "the folder `models/theirs` of the machine where it was trained" in text and "\nbase_model:" not in text
     assert "needs the package" not in text
+
+
+def test_classes_in_another_order_than_the_data_are_refused(run, data, monkeypatch):
+    """The settings were changed after the training: every answer would be another class."""
+    classes, *rest = ARMS["frozen"]
+    turned = classes[::-1]
+    monkeypatch.setitem(ARMS, "frozen", (turned, *rest))
+    with pytest.raises(
+        StudyError, match=r"^data\.labels is .*manifest\.json says that the runs learnt .*put data\.labels"
+    ):
+        export(run, data, "frozen", FOLDER, "turned")
+    # The data made again with that order, and not the run: its model knows how it learnt.
+    write_json(run / "manifest.json", read_json(run / "manifest.json") | {"labels": turned})
+    with pytest.raises(
+        StudyError, match=r"checkpoints: the run learnt the classes d'accord, .*and data\.labels is été"
+    ):
+        export(run, data, "frozen", FOLDER, "turned")
+    assert not (run / "turned").exists()
+
+
+def test_a_tokenizer_that_cannot_replace_blanks_leaves_it_to_the_reader_of_the_card(run, data, tmp_path, monkeypatch):
+    from transformers import CanineTokenizer
+
+    CanineTokenizer(model_max_length=24).save_pretrained(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert not blanks.collapse_blanks(str(tmp_path), (TEXTS[:4], None), load_tokenizer)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    monkeypatch.setattr(export_model, "collapse_blanks", lambda *_: False)
+    card = (export(run, data, "frozen", FOLDER, "as-it-is") / "README.md").read_text(encoding="utf-8")
+    assert '`text = " ".join(text.split())`' in card and "count as one space" not in card
+
+
+@pytest.mark.parametrize(
+    ("side", "read", "unread"), [("right", "first", "behind the first"), ("left", "last", "before the last")]
+)
+def test_the_card_says_which_tokens_were_read(run, data, side, read, unread):
+    record = run.parent / "taken" / "conversion.json"
+    kept = read_json(record)
+    try:
+        write_json(record, kept | {"truncation_side": side})
+        card = (export(run, data, "frozen", FOLDER, f"cut-{side}") / "README.md").read_text(encoding="utf-8")
+    finally:
+        write_json(record, kept)
+    assert f"The study read the {read} {POSITIONS} tokens of a text" in card
+    assert f"What stands {unread} {POSITIONS} tokens is not read." in card
 
 
 def test_another_tokenizer_is_noticed(run, data):

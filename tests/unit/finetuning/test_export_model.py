@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassif
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv, write_json, write_lines, write_tsv
 from finetuning import export_model
-from finetuning.lib.predictions import write_predictions
-from finetuning.lib.scoring import score
+from finetuning.predictions import write_predictions
+from finetuning.scoring import score
 from support import studies
 from support.arms import facts
 from support.roberta import ARCHITECTURE, ROWS, convert, fairseq_model, write_checkpoint
@@ -115,7 +115,8 @@ def finished(request, converted, tmp_path_factory):
     write_tsv(folder / "test_accuracy.tsv", [arm | TEST_ACCURACY], [*arm, *TEST_ACCURACY])
     write_tsv(folder / "arms.tsv", [arm | ARMS], [*arm, *ARMS])
     split = {"n": 20, "n_positive": 11, "sha256_review": "5" * 64}
-    manifest = {"source": "cls_books_zip", "synthetic": False, "files": {"https://example.org/a.zip": "6" * 64}}
+    manifest = {"labels": ["negative", "positive"]}
+    manifest |= {"source": "cls_books_zip", "synthetic": False, "files": {"https://example.org/a.zip": "6" * 64}}
     manifest |= {"splits": dict.fromkeys(("train", "valid", "test"), split)}
     overlaps = {"train_test": 7, "train_valid": 1, "valid_test": 2}
     write_json(folder / "manifest.json", manifest | {"identical_reviews": overlaps})

@@ -1,6 +1,6 @@
 """Which arms lie on one learning curve, and where."""
 
-from finetuning.lib.learning_curves import learning_points
+from finetuning.learning_curves import learning_points
 from support.learning_study import HF, finetuning
 from support.settings import defaults
 

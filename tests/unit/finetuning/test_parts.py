@@ -5,9 +5,9 @@ import torch
 from transformers import RobertaConfig, RobertaForSequenceClassification
 
 from common.errors import StudyError
-from finetuning.lib.low_rank import add_lora, linear_names
-from finetuning.lib.parts import freeze_lower
-from finetuning.lib.protocol import arm_settings, arm_training, framework_settings
+from finetuning.parts import freeze_lower
+from finetuning.protocol import arm_settings, arm_training, framework_settings
+from frameworks.huggingface.low_rank import add_lora, linear_names
 
 HEAD = "classifier."
 ARM = "finetuning.arms.part"

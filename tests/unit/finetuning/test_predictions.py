@@ -5,8 +5,8 @@ import torch
 
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
-from finetuning.lib.predictions import write_predictions, write_test_curve
-from finetuning.lib.runs import COLUMNS
+from finetuning.prediction_files import HISTORY
+from finetuning.predictions import write_predictions, write_test_curve
 
 LABELS = [0, 1, 1, 0]
 # How many of the four reviews an epoch gets right.
@@ -20,7 +20,7 @@ def logits_of(epoch):
 
 def write_history(path, epochs):
     keys = {"split": "valid", "metric": "accuracy", "value": 0.5}
-    write_tsv(path, ({"epoch": epoch, "update": 10 * epoch, **keys} for epoch in epochs), COLUMNS)
+    write_tsv(path, ({"epoch": epoch, "update": 10 * epoch, **keys} for epoch in epochs), HISTORY)
 
 
 def test_the_chosen_epoch_is_taken_from_its_predictions_and_the_others_are_scored(tmp_path):

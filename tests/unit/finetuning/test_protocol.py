@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from finetuning.lib.protocol import framework_settings
+from finetuning.protocol import framework_settings
 from study.configuration import load_study
 from support.studies import ROOT
 

@@ -47,10 +47,21 @@ def run(study):
 
 def test_the_counts_of_each_run(study):
     one, two = run(study)
-    names = ("arm", "framework", "model", "init", "seed", *prove_weights.COUNTS)
+    names = ("arm", "framework", "model", "init", "seed", *prove_weights.COUNTS, "head")
     assert list(one) == list(prove_weights.COLUMNS) == list(names)
-    assert list(one.values()) == ["fairseq-pretrained", "fairseq", "checkpoint", "pretrained", "4", "3", "2", "0", "1"]
-    assert list(two.values()) == ["fairseq-random", "fairseq", "checkpoint", "random", "4", "3", "0", "2", "1"]
+    assert list(one.values()) == [
+        "fairseq-pretrained",
+        "fairseq",
+        "checkpoint",
+        "pretrained",
+        "4",
+        "3",
+        "2",
+        "0",
+        "1",
+        "new",
+    ]
+    assert list(two.values()) == ["fairseq-random", "fairseq", "checkpoint", "random", "4", "3", "0", "2", "1", "new"]
 
 
 def test_an_arm_of_an_earlier_update_is_held_to_the_weights_kept_there(study):

@@ -2,7 +2,7 @@
 
 import copy
 
-from finetuning.lib.recipes import compared_recipes, describe, tried_recipes
+from finetuning.recipes import compared_recipes, describe, tried_recipes
 from support.recipe_study import finetuning
 
 HF = {"framework": "huggingface", "model": "checkpoint"}

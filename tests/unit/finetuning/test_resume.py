@@ -11,9 +11,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
-from finetuning.lib import runs as runs_of
-from finetuning.lib.protocol import framework_settings, run_seeds
-from finetuning.lib.token_ids import write_token_ids
+from finetuning import runs as runs_of
+from finetuning.protocol import framework_settings
+from finetuning.seeds import run_seeds
+from finetuning.token_ids import write_token_ids
 from support.arms import facts
 from support.killed_runs import run_forked
 from support.reviews import ARCHITECTURE, binarize, write_reviews
@@ -77,7 +78,7 @@ def runs(request, data, tmp_path_factory):
 
     def run(name, *more, kill=None, **others):
         given = arguments(framework, data, name, *more, **others)
-        return {"name": name, "script": f"finetuning.finetune_{framework}", "arguments": given, "kill": kill}
+        return {"name": name, "script": f"frameworks.{framework}.train", "arguments": given, "kill": kill}
 
     todo = [run("whole", save_every=0), *(run("killed", kill=kill) for kill, _ in KILLS), run("killed")]
     # Killed with one rate, run again with another.

@@ -5,7 +5,7 @@ import pytest
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_tsv
 from finetuning import select_checkpoint
-from finetuning.lib.selection import earliest_best, validation_points
+from finetuning.selection import earliest_best, validation_points
 from support.published import PUBLISHED, UPDATES_PER_EPOCH, write_published
 
 COLUMNS = ("epoch", "update", "split", "metric", "value")

@@ -24,10 +24,10 @@ from transformers import (
 
 from common.errors import StudyError
 from common.files import read_json, write_json, write_lines
-from finetuning import finetune_huggingface, take_model, tokenize_texts
-from finetuning.lib import encoders
-from finetuning.lib.encoders import build_encoder, head_dropouts, prove_encoder
+from finetuning import encoders, take_model, tokenize_texts
+from finetuning.encoders import build_encoder, head_dropouts, prove_encoder
 from finetuning.prove_weights import judge
+from frameworks.huggingface import train as finetune_huggingface
 from support.encoders import TEXTS, write_encoder
 from support.studies import FINETUNING
 
@@ -47,11 +47,11 @@ def bert(made, tmp_path):
     return shutil.copytree(made / "bert", tmp_path / "bert")
 
 
-def refuse(folder, *said):
+def refuse(folder, *said, **settings):
     """The one message, which names the setting and the folder; nothing is left."""
     out = folder.parent / "out"
     with pytest.raises(StudyError) as caught:
-        take_model.main([str(folder)], "mine", str(out))
+        take_model.main([str(folder)], "mine", str(out), **settings)
     message = str(caught.value)
     assert message.startswith(f"finetuning.models.mine: {folder}") and "\n" not in message and ".part-" not in message
     for words in said:
@@ -59,9 +59,9 @@ def refuse(folder, *said):
     assert not out.exists() and not (folder.parent / ".part-out").exists()
 
 
-def take(folder):
+def take(folder, **settings):
     out = folder.parent / "out"
-    take_model.main([str(folder)], "mine", str(out))
+    take_model.main([str(folder)], "mine", str(out), **settings)
     return out
 
 
@@ -210,6 +210,8 @@ def test_a_model_with_code_of_its_own(bert):
     (bert / "modeling_own.py").write_text("raise SystemExit('run')\n")
     own = {"AutoConfig": "modeling_own.OwnConfig", "AutoModelForSequenceClassification": "modeling_own.Own"}
     change(bert / "config.json", model_type="own", auto_map=own)
+    refuse(bert, "config.json has an `auto_map`", "models with code of their own are not run")
+    change(bert / "config.json", auto_map="absent")
     refuse(bert, "config.json names no model that Transformers knows", "models with code of their own are not run")
 
 
@@ -345,11 +347,13 @@ def test_tied_tensors_of_a_pickled_file(bert):
 
 @pytest.mark.parametrize(("theirs", "ours", "fresh_head"), [(5, 3, True), (3, 5, True), (3, 3, False)])
 def test_a_classifier_of_others(bert, theirs, ours, fresh_head):
-    """Its head serves where it has as many classes; the names are the study's in any case."""
-    trained = AutoModelForSequenceClassification.from_pretrained(str(bert), num_labels=theirs)
+    """Its head serves where it has the same classes; the names are the study's in any case."""
+    named = {"id2label": {k: f"class {k}" for k in range(theirs)}, "label2id": {f"class {k}": k for k in range(theirs)}}
+    trained = AutoModelForSequenceClassification.from_pretrained(str(bert), **named)
     trained.config.problem_type = "multi_label_classification"
     trained.save_pretrained(bert)
-    model, fresh = start(take(bert), [f"class {k}" for k in range(ours)])
+    classes = [f"class {k}" for k in range(ours)]
+    model, fresh = start(take(bert, classes=classes), classes)
     assert fresh == (["classifier.bias", "classifier.weight"] if fresh_head else [])
     assert model.classifier.weight.shape[0] == ours
     assert fresh_head or torch.equal(model.classifier.weight, trained.classifier.weight)
@@ -358,12 +362,28 @@ def test_a_classifier_of_others(bert, theirs, ours, fresh_head):
     assert model.config.problem_type is None
 
 
-def test_code_beside_a_model_that_transformers_knows_is_left_out(bert):
+@pytest.mark.parametrize(
+    ("file", "own"),
+    [
+        ("config.json", {"AutoModelForSequenceClassification": "modeling_own.Own"}),
+        ("config.json", {"AutoModel": "someone/else--modeling_own.Own"}),
+        ("tokenizer_config.json", {"AutoTokenizer": ["tokenization_own.Own", None]}),
+    ],
+)
+def test_code_of_its_own_is_refused_also_where_transformers_knows_the_kind_of_model(bert, file, own):
     (bert / "modeling_own.py").write_text("raise SystemExit('run')\n")
-    change(bert / "config.json", auto_map={"AutoModelForSequenceClassification": "modeling_own.Own"})
-    taken = take(bert)
-    assert type(start(taken)[0]).__name__ == "BertForSequenceClassification"
-    assert "modeling_own.py" not in os.listdir(taken)
+    change(bert / file, auto_map=own)
+    refuse(bert, f"{file} has an `auto_map`", f"take `auto_map` out of {file}")
+    change(bert / file, auto_map="absent")
+    assert "modeling_own.py" not in os.listdir(take(bert))
+
+
+def test_a_class_that_transformers_lacks_is_code_of_its_own(bert):
+    change(bert / "config.json", architectures=["OwnBertWithLinearBiases"])
+    refuse(bert, "`architectures` of config.json names OwnBertWithLinearBiases, which Transformers lacks")
+    # Classes of other frameworks' weights, which may lie in the same folder, are Transformers' own.
+    change(bert / "config.json", architectures=["TFBertModel"])
+    take(bert)
 
 
 def test_a_tokenizer_that_tells_segments_to_a_model_that_knows_one(bert):

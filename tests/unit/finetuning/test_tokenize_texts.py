@@ -7,8 +7,9 @@ import sentencepiece
 
 from common.errors import StudyError
 from common.files import read_json, write_lines
-from finetuning import compare_token_ids, tokenize_texts
-from finetuning.lib.token_ids import read_token_ids, write_token_ids
+from finetuning import tokenize_texts
+from finetuning.token_ids import read_token_ids, write_token_ids
+from frameworks.fairseq import compare_token_ids
 from training.fairseq_commands import binarize
 
 REVIEWS = [

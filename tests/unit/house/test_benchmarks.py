@@ -21,7 +21,7 @@ import plain_huggingface
 import probe
 from checkpoint import pretrain
 from common.files import read_json
-from finetuning.lib.token_ids import read_token_ids, write_token_ids
+from finetuning.token_ids import read_token_ids, write_token_ids
 from support import studies
 from support.roberta import ARCHITECTURE, huggingface_config
 

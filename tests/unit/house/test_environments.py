@@ -19,6 +19,7 @@ from support.environments import (
     environment,
     imported,
     jobs,
+    jobs_of_frameworks,
     lacking,
     parse_rules,
     pip_pins,
@@ -130,6 +131,16 @@ def test_imports_are_covered(rule, script, conda):
     assert not missing, f"{script.name} (rule {rule}) imports {', '.join(missing)}, which envs/{conda}.yaml lacks"
 
 
+@pytest.mark.parametrize(
+    "script, conda",
+    jobs_of_frameworks(),
+    ids=[f"{path.parent.name}/{path.stem}-{name}" for path, name in jobs_of_frameworks()],
+)
+def test_what_runs_for_any_framework_is_covered(script, conda):
+    missing = lacking(imported(script), pip_pins(conda))
+    assert not missing, f"{script.name} imports {', '.join(missing)}, which envs/{conda}.yaml lacks"
+
+
 # What no script imports, by environment: what needs it instead.
 NEEDED = {
     "bitarray cffi Cython hydra-core packaging regex sacrebleu scikit-learn setuptools wheel": {"fairseq"},
@@ -201,7 +212,7 @@ def test_rule_parser_sees_indented_rules_and_long_forms():
 
 
 def test_every_environment_is_named_by_a_rule():
-    assert set(ENVIRONMENTS) == {conda for _, conda in rules().values()}
+    assert set(ENVIRONMENTS) == {conda for _, conda in rules().values() if conda}
 
 
 @pytest.mark.workflow

@@ -18,7 +18,7 @@ import pytest
 
 from common.errors import StudyError
 from finetuning import tokenize_texts
-from report import build_report
+from report import assembly, build_report
 from study.download import retrieve
 from study.settings import validate_study
 from support import servers
@@ -91,12 +91,12 @@ def test_a_danger_is_noticed(line):
 
 def test_keyword_dictionaries_trust_no_remote_code():
     # `from_pretrained(folder, **arguments)`, which the walk above cannot look into.
-    source = (ROOT / "scripts" / "qa" / "lib" / "causal_lm.py").read_text(encoding="utf-8")
+    source = (ROOT / "scripts" / "qa" / "causal_lm.py").read_text(encoding="utf-8")
     assert '"trust_remote_code": False, "use_safetensors": True' in source
 
 
 def test_no_rule_has_a_shell_command():
-    for path in [ROOT / "Snakefile", *ROOT.glob("rules/*.smk")]:
+    for path in [ROOT / "Snakefile", *ROOT.glob("rules/**/*.smk")]:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         assert not [line for line in lines if line.startswith(("shell:", "shell(", "run:"))], path
 
@@ -252,6 +252,9 @@ def project(tmp_path):
 def test_make_gives_a_file_s_name_on_as_it_is(project):
     name = "a b'c\"d$(touch pwned)`touch pwned`; touch pwned & $HOME \\ #.yaml"
     (project.folder / name).write_text("study: x1\n", encoding="utf-8")
+    page = project.folder / "results" / "x1" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
     done = project.make("study", f"STUDY={name}", f"MIRROR={name}")
     assert done.returncode == 0, done.stdout
     assert f"<--configfile>\n<{name}>" in done.stdout
@@ -303,7 +306,7 @@ def test_no_text_becomes_markup_of_the_page(tmp_path, monkeypatch):
     # Of the third seed there is no result, which a note says.
     arms = {"fairseq-random": {"framework": "fairseq", "model": "checkpoint", "init": "random"}}
     settings = {"study": "published", "finetuning": {"seeds": [1, 2, 3], "arms": arms}, "report": {}}
-    sound = build_report.Page
+    sound = assembly.Page
 
     def build(poison):
         class Poisoned(sound):
@@ -313,7 +316,7 @@ def test_no_text_becomes_markup_of_the_page(tmp_path, monkeypatch):
             def render(self, study):
                 return super().render(study + poison)
 
-        monkeypatch.setattr(build_report, "Page", Poisoned)
+        monkeypatch.setattr(assembly, "Page", Poisoned)
         build_report.main(TEMPLATES, str(tmp_path / "report.html"), settings, **files)
         return (tmp_path / "report.html").read_text(encoding="utf-8")
 

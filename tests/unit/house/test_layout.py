@@ -13,8 +13,30 @@ import yaml
 from support.environments import ROOT, parse_rules
 
 # What the rules import, without rules of its own; the rooms follow in the order in which the Snakefile includes them.
-LIBRARIES = ["common", "study", "training"]
+LIBRARIES = ["measures", "common", "study", "training"]
+# Folders of plug-ins: each of them has files of the same names.
+PLUG_INS = ("frameworks", "measures", "products", "sections")
 LARGEST_COMMON, LONGEST = 1000, 60
+# What the scripts of a framework's folder do, as their rules are called.
+STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
+LARGEST_MODULE, LARGEST_RULES, LARGEST_SHARE = 400, 300, 0.15
+# A short rule file may have these many lines beside its rules.
+FEW = 5
+# Longer modules, each until it is split; none may join them.
+LONG_MODULES = {
+    "scripts/data/embedded_reviews.py": "its sampler is replaced by a smaller one",
+    "scripts/data/build_splits.py": "what it checks of tables moves to text_tables",
+    "scripts/analysis/inference.py": "the engine of questions divides it",
+    "scripts/analysis/claims.py": "claims become questions",
+    "scripts/study/download.py": "what is known of the hub leaves it",
+    "tools/publish.py": "records and pages become two modules",
+    "benchmarks/benchmark.py": "timing and table become two modules",
+}
+# Rule files that are longer, or have more outside of rules, each until its helpers move.
+LONG_RULES = {
+    "common": "it has no rules: settings, paths and what every rule has",
+    "analysis": "the steps of the frameworks in use move to the lab's room",
+}
 
 
 def rooms(root):
@@ -23,8 +45,17 @@ def rooms(root):
     return [name for name in included if name != "common"]
 
 
+def texts_of(root, room):
+    """The text of a room's rules; those of single frameworks are files of their own and belong to fine-tuning."""
+    more = sorted((root / "rules" / "frameworks").glob("*.smk")) if room == "finetuning" else []
+    return [path.read_text(encoding="utf-8") for path in (root / "rules" / f"{room}.smk", *more)]
+
+
 def rules_of(root, room):
-    return parse_rules((root / "rules" / f"{room}.smk").read_text(encoding="utf-8"))
+    """The rules of a room, {name: (script, environment)}: those of its file, and those that its products' rows give."""
+    rules = {rule: found for text in texts_of(root, room) for rule, found in parse_rules(text).items()}
+    rows = "".join(path.read_text(encoding="utf-8") for path in (root / "scripts" / room / "products").glob("*.py"))
+    return rules | {name: (f"{room}/{name}.py", "report") for name in re.findall(r"\bRule\(\s*\"(\w+)\"", rows)}
 
 
 def scripts_of(root):
@@ -46,29 +77,78 @@ def files(folder):
     return sorted(path for path in folder.rglob("*.py"))
 
 
+def rule_of(script):
+    """The name of a script's rule: its own, or a framework's step and the framework (`frameworks/x/train.py`)."""
+    *folder, name = script.removesuffix(".py").split("/")
+    return f"{STEPS[name]}_{folder[1]}" if folder[0] == "frameworks" and name in STEPS else name
+
+
 def one_rule_one_script_one_name(root):
     for room in rooms(root):
-        rules = rules_of(root, room)
+        rules, folders = rules_of(root, room), [root / "scripts" / room]
+        if room == "finetuning":
+            folders += sorted((root / "scripts" / "frameworks").glob("*/"))
+        homes = {folder.relative_to(root / "scripts").as_posix() for folder in folders}
         for rule, (script, _) in rules.items():
-            if script != f"{room}/{rule}.py":
-                yield f"rule {rule} of rules/{room}.smk has scripts/{script}"
-        text = (root / "rules" / f"{room}.smk").read_text(encoding="utf-8")
-        if statements := len(re.findall(r"^\s*script:", text, re.MULTILINE)) - len(rules):
-            yield f"rules/{room}.smk names {statements} scripts twice"
-        for path in sorted((root / "scripts" / room).glob("*.py")):
-            if path.stem != "__init__" and path.stem not in rules:
-                yield f"scripts/{room}/{path.name} is no rule's: helpers lie in scripts/{room}/lib"
-        for path in sorted((root / "scripts" / room).iterdir()):
-            if path.is_dir() and path.name not in ("lib", "__pycache__"):
-                yield f"scripts/{room}/{path.name} is a folder beside lib"
+            if rule_of(script) != rule or script.rpartition("/")[0] not in homes:
+                yield f"rule {rule} of the room {room} has scripts/{script}"
+        text = "\n".join(texts_of(root, room))
+        if statements := len(re.findall(r"^\s*script:\s*[^\s{]*\.py", text, re.M)) - len(parse_rules(text)):
+            yield f"the rules of the room {room} name {statements} scripts twice"
+        scripts = {script for script, _ in rules.values()}
+        for path in sorted(path for folder in folders for path in folder.glob("*.py")):
+            place = path.relative_to(root / "scripts").as_posix()
+            if place not in scripts and "run(main, snakemake)" in path.read_text(encoding="utf-8"):
+                yield f"scripts/{place} is written as a rule's script, and no rule has its name"
+
+
+def no_helper_is_idle(root):
+    """A helper is imported by a script or by another helper, else nothing needs it."""
+    every = files(root / "scripts") + sorted((root / "rules").rglob("*.smk"))
+    text = {path: path.read_text(encoding="utf-8") for path in every}
+    rules = scripts_of(root)
+    for path in files(root / "scripts"):
+        place = path.relative_to(root / "scripts")
+        if path.stem == "__init__" or str(place) in rules or "plugin" in str(place) or set(place.parts) & set(PLUG_INS):
+            continue
+        others = "\n".join(words for other, words in text.items() if other != path)
+        if not re.search(rf"\bimport [^\n]*\b{path.stem}\b|\b{path.stem} import\b|\.{path.stem}\b", others):
+            yield f"scripts/{place} is imported by nothing in scripts/ and rules/"
+
+
+def modules_have_different_names(root):
+    """A module's name says one thing: no two of the rooms' modules share it."""
+    seen = {}
+    for path in files(root / "scripts"):
+        place = path.relative_to(root / "scripts")
+        if path.stem == "__init__" or set(place.parts) & set(PLUG_INS):
+            continue
+        if path.stem in seen:
+            yield f"scripts/{place} has the name of scripts/{seen[path.stem]}"
+        seen[path.stem] = place
+    for folder in (root / "scripts").rglob("lib"):
+        yield f"{folder.relative_to(root)}: a folder is called by what it holds"
+
+
+def room_of(root, parts):
+    """The room of a module below scripts/, whose sections are parts of the page and whose frameworks fine-tune.
+
+    Facts of frameworks are read everywhere, so they import no other room.
+    """
+    room, *inside = parts
+    if room == "frameworks":
+        return "finetuning" if len(inside) > 1 and inside[1] != "__init__.py" else "common"
+    return "report" if inside and inside[0] == "sections" else room
 
 
 def rooms_import_earlier_rooms_only(root):
     order = LIBRARIES + rooms(root)
     for path in files(root / "scripts"):
-        room = path.relative_to(root / "scripts").parts[0]
+        room = room_of(root, path.relative_to(root / "scripts").parts)
         for name in imported(path):
-            other = name.split(".")[0]
+            parts = name.split(".")
+            module = (root / "scripts").joinpath(*parts).with_suffix(".py").is_file() or parts[0] != "frameworks"
+            other = room_of(root, parts if module else [*parts[:2], "__init__.py"])
             if other in order and order.index(other) > order.index(room):
                 yield f"{path.relative_to(root)} imports {name}, of a later room"
             if other in ("tools", "benchmarks", "tests", "support") or other in {
@@ -96,7 +176,11 @@ def one_word_is_a_chapter_everywhere(root):
     smk = {path.stem for path in (root / "rules").glob("*.smk")} - {"common"}
     yield from (f"rules/{name}.smk is not included" for name in smk - set(rooms(root)))
     folders = {path.name for path in (root / "scripts").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    yield from (f"scripts/{name} is no room" for name in folders ^ {*LIBRARIES, *rooms(root)})
+    yield from (f"scripts/{name} is no room" for name in folders - {"frameworks"} ^ {*LIBRARIES, *rooms(root)})
+    made = {path.stem for path in (root / "rules").glob("frameworks/*.smk")}
+    yield from (
+        f"scripts/frameworks has no {name}" for name in made if not (root / "scripts/frameworks" / name).is_dir()
+    )
     tested = {path.name for path in (root / "tests" / "unit").iterdir() if path.name != "__pycache__"}
     yield from (f"tests/unit/{name} is no room" for name in tested - folders - {"house", "tools"})
     yield from (f"there is no tests/unit/{name}" for name in folders - tested)
@@ -121,8 +205,50 @@ def long_functions_say_why(root):
                         yield f"{path.relative_to(root)}: {node.name} has {lines} lines; split it, or say `Long: why`"
 
 
+def modules_are_short(root):
+    for folder in ("scripts", "tools", "benchmarks"):
+        for path in files(root / folder):
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            place = str(path.relative_to(root))
+            if lines > LARGEST_MODULE and place not in LONG_MODULES:
+                yield f"{place} has {lines} lines: divide it"
+            if lines <= LARGEST_MODULE and place in LONG_MODULES:
+                yield f"{place} is short enough: take it out of LONG_MODULES"
+
+
+def outside_rules(text):
+    """The number of lines of a rule file that are neither empty nor a comment nor part of a rule."""
+    found, inside = 0, None
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        indent = len(line) - len(line.lstrip())
+        inside = None if inside is not None and indent <= inside else inside
+        if re.match(r"\s*rule\b[^=]*:$", line):
+            inside = indent
+        found += inside is None
+    return found
+
+
+def rule_files_hold_rules(root):
+    for path in sorted((root / "rules").rglob("*.smk")):
+        text = path.read_text(encoding="utf-8")
+        # A file without a rule holds helpers, as Snakemake's lint asks, and has its length alone to keep.
+        helpers = not re.search(r"^\s*(?:rule|checkpoint)\b.*:$", text, re.MULTILINE)
+        lines, outside = len(text.splitlines()), 0 if helpers else outside_rules(text)
+        long = lines >= LARGEST_RULES or outside > max(FEW, LARGEST_SHARE * lines)
+        if long and path.stem not in LONG_RULES:
+            yield f"rules/{path.name} has {lines} lines, {outside} of them outside rules: move helpers to their room"
+        if not long and path.stem in LONG_RULES and root == ROOT:
+            yield f"rules/{path.name} is short enough: take it out of LONG_RULES"
+
+
 CHECKS = [
+    modules_are_short,
+    rule_files_hold_rules,
     one_rule_one_script_one_name,
+    no_helper_is_idle,
+    modules_have_different_names,
     rooms_import_earlier_rooms_only,
     scripts_import_no_scripts,
     common_is_small,
@@ -148,25 +274,35 @@ SOUND = {
                 script: "../scripts/data/fetch.py"
         """,
     "rules/qa.smk": 'rule ask:\n    script: "../scripts/qa/ask.py"\nrule asked:\n    input: "answers"\n',
-    "scripts/data/fetch.py": "from data.lib import archives\nfrom common import files\n",
-    "scripts/data/lib/archives.py": "",
-    "scripts/qa/ask.py": "def main():\n    import data.lib.archives\n",
+    "scripts/data/fetch.py": "from data import archives\nfrom common import files\nfrom study import addresses\n",
+    "scripts/data/archives.py": "",
+    "scripts/qa/ask.py": "def main():\n    import data.archives\n    from training import state\n",
     "scripts/common/files.py": "",
     "scripts/study/addresses.py": "",
     "scripts/training/state.py": "",
+    "scripts/measures/share.py": "",
     "tools/doctor.py": "from qa import ask\n",
     "benchmarks/speed.py": "",
-    **{f"tests/unit/{room}/test_{room}.py": "" for room in ("common", "study", "training", "data", "house", "tools")},
+    **{
+        f"tests/unit/{room}/test_{room}.py": ""
+        for room in ("measures", "common", "study", "training", "data", "house", "tools")
+    },
     "tests/unit/qa/test_ask.py": "from qa import ask\nfrom support import studies\n",
 }
+HELPERS = "".join(f"X{number} = {number}\n" for number in range(9)) + SOUND["rules/qa.smk"]
 LONG = "def f():\n{}" + "    pass\n" * LONGEST
 PLANTS = [
     (one_rule_one_script_one_name, {"rules/qa.smk": 'rule other:\n    script: "../scripts/qa/ask.py"\n'}),
     (one_rule_one_script_one_name, {"rules/qa.smk": 'rule fetch:\n    script: "../scripts/data/fetch.py"\n'}),
     (one_rule_one_script_one_name, {"rules/qa.smk": SOUND["rules/qa.smk"] + SOUND["rules/qa.smk"]}),
-    (one_rule_one_script_one_name, {"scripts/qa/helper.py": ""}),
-    (one_rule_one_script_one_name, {"scripts/qa/helpers/pairs.py": ""}),
-    (rooms_import_earlier_rooms_only, {"scripts/data/fetch.py": "import qa.lib.pairs\n"}),
+    (one_rule_one_script_one_name, {"scripts/qa/other.py": "run(main, snakemake)\n"}),
+    (no_helper_is_idle, {"scripts/qa/helper.py": ""}),
+    (modules_are_short, {"scripts/qa/ask.py": "x = 1\n" * (LARGEST_MODULE + 1)}),
+    (rule_files_hold_rules, {"rules/qa.smk": HELPERS}),
+    (rule_files_hold_rules, {"rules/qa.smk": SOUND["rules/qa.smk"] + "    # as it is\n" * LARGEST_RULES}),
+    (modules_have_different_names, {"scripts/qa/archives.py": ""}),
+    (modules_have_different_names, {"scripts/qa/lib/pairs.py": ""}),
+    (rooms_import_earlier_rooms_only, {"scripts/data/fetch.py": "import qa.question_pairs\n"}),
     (rooms_import_earlier_rooms_only, {"scripts/common/files.py": "def f():\n    from study import addresses\n"}),
     (rooms_import_earlier_rooms_only, {"scripts/qa/ask.py": "from tools import doctor\n"}),
     (rooms_import_earlier_rooms_only, {"scripts/qa/ask.py": "import speed\n"}),
@@ -181,7 +317,7 @@ PLANTS = [
     (no_test_imports_another, {"tests/unit/data/test_data.py": "from test_ask import helper\n"}),
     (no_test_imports_another, {"tests/unit/data/test_data.py": "from unit.qa import test_ask\n"}),
     (long_functions_say_why, {"tools/doctor.py": LONG.format("")}),
-    (long_functions_say_why, {"scripts/data/lib/archives.py": LONG.format('    """Do it."""\n')}),
+    (long_functions_say_why, {"scripts/data/archives.py": LONG.format('    """Do it."""\n')}),
 ]
 
 

@@ -2,11 +2,13 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from study.products import page_rules
 from support.environments import ROOT, rules
 from support.makefile import Project, write_index, write_source, write_wheel
 
@@ -72,7 +74,7 @@ def test_container_definition_brings_what_the_set_up_needs(make):
     copied = dict(line.split() for line in sections["files"].splitlines() if line.strip())
     assert all(to == f"/opt/study/{path}" and (ROOT / path).is_file() for path, to in copied.items())
     for path in make.project.iterdir():
-        if path.name not in copied:
+        if path.is_file() and path.name not in copied:
             path.unlink()
     (command,) = re.findall(r"^ +make (.*)$", sections["post"], re.MULTILINE)
     done = make(*command.replace("/usr/bin/python3.11", sys.executable).split())
@@ -162,6 +164,17 @@ def test_a_failed_installation_leaves_no_build_behind(make, tmp_path):
 # --- what is made again, and what is removed --------------------------------------------------------------------------
 
 
+def test_nothing_is_removed_where_the_list_of_files_is_missing(make):
+    page = make.project / "results" / "embedded" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    (make.project / "config.yaml").write_text("study: embedded\n")
+    shutil.rmtree(make.project / "scripts" / "study")
+    done = make("clean-report")
+    assert done.returncode != 0 and "study.products" in done.stdout
+    assert page.exists()
+
+
 def test_a_report_that_cannot_be_made_again_is_not_lost(make):
     page = make.project / "results" / "embedded" / "report.html"
     page.parent.mkdir(parents=True)
@@ -175,12 +188,11 @@ def test_a_report_that_cannot_be_made_again_is_not_lost(make):
     assert (page.parent / "statistics" / "pairs.tsv").read_text() == "and what it rests on"
 
 
-def test_only_rules_that_train_nothing_make_the_page_again(finished):
-    page_rules = set(finished.variable("PAGE_RULES").split())
-    assert page_rules <= rules().keys()
+def test_only_rules_that_train_nothing_make_the_page_again():
+    assert set(page_rules()) <= rules().keys()
     reading_checkpoints = {"prove_weights", "score_logits_fairseq", "compare_logits", "build_parameter_ledger"}
     training = {rule for rule in rules() if rule.startswith(("pretrain", "finetune_", "evaluate_", "test_curve_"))}
-    assert not page_rules & (training | reading_checkpoints)
+    assert not set(page_rules()) & (training | reading_checkpoints)
 
 
 def test_clean_leaves_downloads_and_environments(finished):
@@ -221,6 +233,15 @@ def test_the_slow_tests_have_a_target_of_their_own(finished, words, arguments):
     # The form of the code is judged once.
     assert ("<ruff>" in done.stdout) == (words[0] == "test")
     assert re.search(rf"^  {words[0]} +\w", finished.make("help").stdout, re.MULTILINE)
+
+
+def test_a_page_is_named_only_where_there_is_one(finished):
+    done = finished.make("report", "ARGS=--dry-run")
+    assert done.returncode == 0 and "<--dry-run>" in done.stdout and "The report:" not in done.stdout
+    page = finished.folder / "results" / "embedded" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    assert f"The report: {page}" in finished.make("report").stdout
 
 
 def test_new_takes_names_as_they_are(finished):

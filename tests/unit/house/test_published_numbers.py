@@ -6,7 +6,7 @@ import pytest
 
 from analysis import choose_recipes, compare_recipes
 from common.files import read_tsv
-from finetuning.lib.recipes import compared_recipes, tried_recipes
+from finetuning.recipes import compared_recipes, tried_recipes
 from study.configuration import load_study
 from support.studies import ROOT
 

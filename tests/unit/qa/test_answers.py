@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.lib.answers import chrf, repeats_itself, rouge_l
+from qa.answers import chrf, repeats_itself, rouge_l
 
 
 def test_chrf_of_hand_counted_texts():

@@ -13,9 +13,9 @@ from tokenizers import Tokenizer
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv
 from qa import aggregate_qa, build_lora_ledger, build_qa_base_model, evaluate_qa, finetune_lora
-from qa.lib.causal_lm import encode_pairs, first_tokens, load_base, load_tokenizer
-from qa.lib.lora import describe, empty_model, refuse_other_kinds, resolve_targets
-from qa.lib.pairs import prompt
+from qa.causal_lm import encode_pairs, first_tokens, load_base, load_tokenizer
+from qa.lora import describe, empty_model, refuse_other_kinds, resolve_targets
+from qa.question_pairs import prompt
 from support.causal_models import FAMILIES, TARGETS, make_model
 from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, write_pairs
 
@@ -115,6 +115,49 @@ def test_a_tokenizer_without_its_fast_file_is_read(tmp_path, models, family):
     assert load_tokenizer(str(tmp_path / "base"))[0](PAIRS[0]["answer"])["input_ids"] == expected
 
 
+def put(folder, **changes):
+    """Make a model of a folder's kind, its files changed: {name: function of the content of a JSON file}."""
+    for name, change in changes.items():
+        path = os.path.join(folder, f"{name}.json")
+        content = change(read_json(path))
+        Path(path).write_text(json.dumps(content), encoding="utf-8")
+
+
+def build(folder, out):
+    build_qa_base_model.main("folder", [folder], str(out / "made"), str(out / "curve.tsv"), None, PROMPT)
+
+
+@pytest.mark.parametrize("kind", ["GPT2Tokenizer", "Qwen2Tokenizer", "BertTokenizerFast"])
+def test_a_tokenizer_class_that_changes_ids_is_refused_with_the_remedy(tmp_path, models, kind):
+    folder = copy(models["llama"], tmp_path / "llama")
+    put(folder, tokenizer_config=lambda content: content | {"tokenizer_class": kind})
+    with pytest.raises(StudyError, match="tokenizer.json") as caught:
+        build(folder, tmp_path)
+    assert '"tokenizer_class": "PreTrainedTokenizerFast"' in str(caught.value) or "cannot be read" in str(caught.value)
+    put(folder, tokenizer_config=lambda content: content | {"tokenizer_class": "PreTrainedTokenizerFast"})
+    build(folder, tmp_path)
+
+
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_a_tokenizer_that_knows_no_text_is_refused(tmp_path, models, pieces):
+    """Of one token, or none: every text is that token, or nothing."""
+    folder = copy(models["gpt2"], tmp_path / "gpt2")
+    words = dict(list({"<|endoftext|>": 0}.items())[:pieces])
+    model = {"type": "WordLevel", "vocab": words, "unk_token": "<|endoftext|>"}
+    # With no split into bytes, no text has a piece.
+    put(folder, tokenizer=lambda content: content | {"model": model, "added_tokens": [], "pre_tokenizer": None})
+    put(folder, tokenizer_config=lambda content: content | {"tokenizer_class": "PreTrainedTokenizerFast"})
+    with pytest.raises(StudyError, match="the tokenizer (knows no word or letter|cannot be read)"):
+        build(folder, tmp_path)
+
+
+def test_pointers_of_git_lfs_are_told_as_such(tmp_path, models):
+    folder = copy(models["gpt2"], tmp_path / "gpt2")
+    Path(folder, "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(StudyError, match=r"^qa\.base\.folder: .*model\.safetensors is a Git LFS pointer.*git lfs pull"):
+        build(folder, tmp_path)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_checkpoint_without_a_tensor_is_refused(tmp_path, models, family):
     from safetensors.torch import load_file, save_file
@@ -185,8 +228,8 @@ def test_auto_takes_all_linear_modules_of_a_kind_that_peft_does_not_know(models)
 def test_all_linear_leaves_the_output_layer_out(family):
     from peft import LoraConfig, get_peft_model
 
-    from qa.lib.causal_lm import count_parameters
-    from qa.lib.lora import counts, lora_arguments
+    from qa.causal_lm import count_parameters
+    from qa.lora import counts, lora_arguments
 
     sizes = {"hidden_size": 32, "n_layer": 2, "num_hidden_layers": 2, "n_head": 4, "num_attention_heads": 4}
     config = {"model_type": family, "vocab_size": 320, "intermediate_size": 48, "n_embd": 32, **sizes}

@@ -7,8 +7,8 @@ import yaml
 
 from common.files import read_json, read_lines
 from qa import build_qa_base_model, build_qa_pairs, evaluate_qa, finetune_lora
-from qa.lib.answers import Words
-from qa.lib.embedded_faq import corpus, pairs
+from qa.answers import Words
+from qa.embedded_faq import corpus, pairs
 from support.environments import ROOT
 
 pytestmark = pytest.mark.slow

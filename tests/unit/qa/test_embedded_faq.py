@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from qa.lib import embedded_faq
+from qa import embedded_faq
 
 
 def digest(texts):

@@ -5,7 +5,7 @@ import pytest
 from common.errors import StudyError
 from common.files import read_tsv
 from qa import build_lora_ledger
-from qa.lib.lora import BLOOM_560M, FIELDS, adapted, check_lora, counts, describe, empty_model, lora_arguments
+from qa.lora import BLOOM_560M, FIELDS, adapted, check_lora, counts, describe, empty_model, lora_arguments
 from support.qa_support import LORA, PROMPT, SAVE_EVERY, TRAINING, make_base, status_of, write_pairs
 
 COURSE = {**LORA, "r": 16, "lora_alpha": 32, "lora_dropout": 0.05}
@@ -88,7 +88,7 @@ SETTINGS = [
 def test_counts_equal_pefts_own_model(tiny, changes):
     from peft import LoraConfig, get_peft_model
 
-    from qa.lib.causal_lm import count_parameters
+    from qa.causal_lm import count_parameters
 
     lora = {**LORA, **changes}
     check_lora(lora, tiny)
@@ -110,7 +110,7 @@ def test_4_bit_and_full_precision_count_alike(tmp_path):
     import torch
     from peft import LoraConfig, get_peft_model
 
-    from qa.lib.causal_lm import count_parameters, load_base
+    from qa.causal_lm import count_parameters, load_base
 
     make_base(str(tmp_path), updates=1, width=64)
     found, packed = {}, {}

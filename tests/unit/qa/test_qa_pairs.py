@@ -16,7 +16,7 @@ from common.errors import StudyError
 from common.files import read_json, read_lines
 from qa import build_qa_pairs
 from qa.build_qa_pairs import read_pairs
-from qa.lib.pairs import IGNORED, check_base, clean_pairs, encode_pair, pad_batch, prompt, split_pairs
+from qa.question_pairs import IGNORED, check_base, clean_pairs, encode_pair, pad_batch, prompt, split_pairs
 from support.qa_support import PAIRS, PROMPT, status_of
 
 
@@ -133,7 +133,7 @@ def test_a_bad_table_is_told_with_file_and_row(tmp_path, name, content, message)
 
 def test_a_table_in_another_encoding_is_told(tmp_path):
     (tmp_path / "a.csv").write_bytes("question,answer\nOù,là\n".encode("cp1252"))
-    with pytest.raises(StudyError, match="a.csv, line 2: not UTF-8 text .*iconv"):
+    with pytest.raises(StudyError, match="a.csv, line 2: .*not UTF-8.*iconv"):
         read_pairs(str(tmp_path / "a.csv"))
 
 
@@ -200,9 +200,9 @@ def test_too_many_held_out(n):
 
 
 def test_embedded_pairs_and_manifest(tmp_path, monkeypatch):
-    stand_in = ModuleType("qa.lib.embedded_faq")
+    stand_in = ModuleType("qa.embedded_faq")
     stand_in.pairs = lambda: PAIRS
-    monkeypatch.setitem(sys.modules, "qa.lib.embedded_faq", stand_in)
+    monkeypatch.setitem(sys.modules, "qa.embedded_faq", stand_in)
     paths = [str(tmp_path / name) for name in ("train.jsonl", "heldout.jsonl", "manifest.json")]
     build_qa_pairs.main("embedded", [], None, *paths, 4, 1)
     manifest = read_json(paths[2])

@@ -25,10 +25,10 @@ from qa import (
     plot_rank_sweep,
     sweep_lora_ranks,
     tabulate_rank_sweep,
+    tuning,
 )
-from qa.lib import tuning
-from qa.lib.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
-from qa.lib.pairs import encode_pair, prompt
+from qa.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
+from qa.question_pairs import encode_pair, prompt
 from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, make_base, texts, write_pairs
 
 ROOT = Path(__file__).parents[3]
@@ -546,6 +546,9 @@ def test_the_adapters_card_shows_an_answer_that_it_gives(tmp_path, base, pairs):
     assert f"| {float(after):.4g} |" in card and "6 pairs were kept out of training, 2 of their questions" in card
     assert "More Information Needed" not in card and "license: unknown" in card
     assert read_json(folder / "adapter_config.json")["base_model_name_or_path"] == "qa/base"
+    # The card's code would ask in another way than the study did.
+    with pytest.raises(StudyError, match=r"^qa\.generation\.temperature is 9\.5, and .*evaluation\.json was made with"):
+        export_adapter.main(str(folder), "rank4", 1, "a-study", source, GENERATION | {"temperature": 9.5}, **inputs)
 
 
 def test_one_run_has_no_standard_deviation():

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from report.lib.sections_answer import TOLD, compared_with_baseline, findings, in_short, pairs_asked, planned
+from report.sections.answer.facts import TOLD, compared_with_baseline, findings, in_short, pairs_asked, planned
 
 PLAIN = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
 
@@ -135,7 +135,8 @@ def test_frameworks_and_models_have_directions_and_settings_have_none():
 def test_arms_against_a_simple_model():
     assert compared_with_baseline(["above", "undecided"]) == ("Shown for some arms", "partly")
     assert compared_with_baseline(["above", "one_seed"]) == ("Shown for some arms", "partly")
-    assert compared_with_baseline(["below", "undecided"]) == ("Not shown, and some fall below", "against")
+    assert compared_with_baseline(["below", "undecided"]) == ("No, some fall below", "against")
+    assert compared_with_baseline(["above", "above"]) == ("Yes", "shown")
     assert compared_with_baseline(["above", "below", "undecided"]) == ("It depends", "partly")
     assert compared_with_baseline(["undecided", "one_seed"]) == ("Not shown", "open")
     assert compared_with_baseline(["one_seed"]) == ("Cannot be decided", "open")

@@ -15,22 +15,27 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from analysis import check_claims
-from analysis.lib.claims import check, read_claims
+from analysis.claims import check, read_claims
 from checkpoint import plot_pretraining
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json, write_lines, write_tsv
-from report import build_report, check_report
-from report.lib import formats, sections, sections_answer
-from report.lib.glossary import ANSWERING, GLOSSARY, definition
-from report.lib.inputs import Study, Table
-from report.lib.page import Page
-from report.lib.reading import Reader
-from report.lib.recompute import Sources
-from report.lib.records import Key, Value
+from qa.sections.question_answering.facts import marked
+from report import build_report, check_report, formats
+from report.glossary import ANSWERING, GLOSSARY, definition
+from report.inputs import Study, Table
+from report.numbers import Key, Value
+from report.page import Page
+from report.reading import Reader
+from report.recompute import Sources
+from report.sections import sections
+from report.sections.answer.facts import in_short_facts
+from report.sections.ledgers.facts import facts as ledgers
+from report.sections.settings.facts import flatten
 from study.configuration import load_study
-from study.parameters import PUBLISHED_SIZE
+from study.rule_parameters import PUBLISHED_SIZE
+from support.environments import rules as known_rules
 from support.report_study import TEMPLATES, counted, make_answers, make_study
-from support.result_sets import check_page, make_page, make_whole
+from support.result_sets import check_page, make_errors, make_page, make_whole
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = {
@@ -124,9 +129,7 @@ def test_the_sections_stand_in_order_and_name_their_files_and_rules(study):
         "glossary",
     ]
     rules = set(re.findall(r"rule <code>(\w+)</code>", html))
-    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
-    for rule in rules:
-        assert re.search(rf"^ *rule {rule}:", text, re.MULTILINE), rule
+    assert rules <= known_rules().keys()
     assert {"tabulate_test_accuracy", "aggregate_runs", "plot_accuracy_by_epoch", "plot_arms"} <= rules
     for link in page_of.links:
         if link.startswith("#"):
@@ -145,7 +148,7 @@ def test_the_first_screen_says_what_else_is_asked_first(study, tmp_path):
     for leaks in (0, 2):
         rows = [{"check": "shared text", "status": status} for status in ["leak"] * leaks + ["ok"]]
         write_tsv(audit, rows, tuple(rows[0]))
-        facts = sections_answer.in_short_facts(
+        facts = in_short_facts(
             Study({name: [files[name]] for name in ("runs", "derivation")} | {"audit": [str(audit)]}, str(tmp_path), {})
         )
         assert facts["leaks"] == str(leaks) and facts["parameters"] == head["total"] and facts["runs"] == "9"
@@ -159,6 +162,18 @@ def test_a_leak_into_the_corpus_is_not_said_to_be_one_between_splits(study, tmp_
     text = text_of(build(tmp_path, files | {"audit": str(tmp_path / "audit.tsv")}))
     said = "1 check found text shared between splits or with the pretraining corpus"
     assert f"Leakage : {said}." in text and f"Note. {said}; the table says which." in text
+
+
+def test_test_texts_that_training_has_are_counted_on_the_first_screen(study, tmp_path):
+    _, files, _ = study
+    columns = ("check", "split", "other", "value", "n", "status", "note")
+    rows = [
+        ("exact duplicates, pairs", "train", "test", 49, 2000, "leak", ""),
+        ("test reviews in training or validation", "test", "train, valid", 54, 2000, "leak", "exactly or nearly"),
+    ]
+    write_tsv(tmp_path / "audit.tsv", [dict(zip(columns, row, strict=True)) for row in rows], columns)
+    text = text_of(build(tmp_path, files | {"audit": str(tmp_path / "audit.tsv")}))
+    assert "Leakage : 54 of 2 000 test reviews also occur in training or validation, exactly or nearly." in text
 
 
 def test_all_arms_over_training_are_described_with_mean_sd_and_n(study):
@@ -552,47 +567,41 @@ def test_counts_that_do_not_agree_are_told_at_the_head_of_the_page(study, tmp_pa
         assert ("(counted: x, tokens)" in text) == (not agrees)
 
 
-def test_the_answer_names_the_simple_model_that_validation_prefers(study, tmp_path):
-    # The published means are 79.50, 66.50 and 80.22 %.
+def test_the_answer_compares_with_the_simple_model_that_validation_prefers(study, tmp_path):
     _, files, _ = study
-    path = tmp_path / "baselines.tsv"
-
     arms = read_tsv(files["test_accuracy"])
-    bands = [arm | {"low": float(arm["mean"]) - 0.01, "high": float(arm["mean"]) + 0.01} for arm in arms]
-    write_tsv(tmp_path / "arms.tsv", bands, tuple(bands[0]))
+    models, compared = str(tmp_path / "baselines.tsv"), str(tmp_path / "against.tsv")
+    rows = [
+        {"baseline": name, "features": f"{name} here", "valid_accuracy": valid, "test_accuracy": test}
+        | {"exact_low": 0.1, "exact_high": 0.9, "n_test": 2000}
+        for name, valid, test in (("majority", 1, 1), ("tfidf_words", 0.9, 0.85), ("tfidf_characters", 0.8, 0.99))
+    ]
+    write_tsv(models, rows, tuple(rows[0]))
 
-    def told(words, characters):
-        found = {"majority": ("1", "1"), "tfidf_words": words, "tfidf_characters": characters}
-        rows = [
-            {"baseline": n, "features": n, "valid_accuracy": valid, "test_accuracy": test}
-            | {"exact_low": float(test) - 0.005, "exact_high": float(test) + 0.005}
-            for n, (valid, test) in found.items()
-        ]
-        write_tsv(path, rows, tuple(rows[0]))
-        more = {"baselines": str(path), "arm_statistics": str(tmp_path / "arms.tsv")}
-        page = text_of(build(tmp_path, files | more))
+    def told(*differences, claim="difference"):
+        rows = []
+        for arm, difference in zip(arms, differences, strict=True):
+            facts = {name: arm[name] for name in ("arm", "framework", "model", "init")}
+            bounds = {"low": difference - 0.01, "high": difference + 0.01, "p": 0.01, "p_holm": 0.03}
+            own = "none" if abs(difference) <= 0.01 else claim
+            bounds = dict.fromkeys(bounds, "") if own == "one_seed" else bounds
+            facts |= {"n_seeds": 3, "n_test": 2000, "level": 0.95, "difference": difference, "claim": own} | bounds
+            rows += [facts | {"baseline": name} for name in ("tfidf_words", "tfidf_characters")]
+        write_tsv(compared, rows, tuple(rows[0]))
+        page = text_of(build(tmp_path, files | {"baselines": models, "against_baselines": compared}))
         return re.search("Do the arms beat a simple model\\? (.*?) No test of differences", page)[1]
 
+    below = told(-0.05, -0.2, -0.03)
     # Not the one that does best on test.
-    assert told(("0.9", "0.85"), ("0.8", "0.99")) == (
-        "No, they fall below A linear model on tfidf_words, of the simple models the best on validation, gets 85.00 % "
-        "on test (exact 95 % interval 84.50 to 85.50). Below it: fairseq, pretrained (78.50 to 80.50); fairseq, random "
-        "(65.50 to 67.50); Hugging Face, pretrained (79.22 to 81.22)."
-    )
-    mixed = told(("0.9", "0.75"), ("0.8", "0.99"))
-    assert mixed.startswith("It depends") and "Below it: fairseq, random (" in mixed and "Above it: fairseq, p" in mixed
-    assert told(("0.9", "0.6"), ("0.8", "0.99")).startswith("Yes A linear model")
-    touching = told(("0.9", "0.807"), ("0.8", "0.99"))
-    assert (
-        "Cannot be told apart from it, since the intervals overlap: fairseq, pretrained (78.50 to 80.50); Hugging"
-        in touching
-    )
-    # Of one seed there is no interval that could overlap.
-    alone = [band | {"low": "", "high": ""} if place == 1 else band for place, band in enumerate(bands)]
-    write_tsv(tmp_path / "arms.tsv", alone, tuple(bands[0]))
-    single = told(("0.9", "0.6"), ("0.8", "0.99"))
-    assert single.startswith("Shown for some arms A linear model") and "overlap" not in single
-    assert "With one seed there is no interval over seeds to compare with it: fairseq, random (66.50 %)." in single
+    assert below.startswith("No, they fall below The model is tfidf_words here with logistic regression")
+    assert "fairseq, pretrained is behind by 5.00 points (95 % interval +4.00 to +6.00; p 0.03): shown." in below
+    mixed = told(0.05, -0.2, 0.005)
+    assert mixed.startswith("It depends") and "Hugging Face, pretrained is ahead by 0.50 points" in mixed
+    assert "interval −0.50 to +1.50; p 0.03): not shown." in mixed and "overlap" not in mixed
+    # The interval, of one comparison, leaves 0 out; the corrected test does not show it.
+    assert "): not shown after the correction." in told(0.05, 0.05, 0.05, claim="none")
+    single = told(0.05, 0.05, 0.05, claim="one_seed")
+    assert single.startswith("Cannot be decided") and "ahead by 5.00 points; one seed gives no interval." in single
 
 
 def test_the_curve_of_a_checkpoint_made_here_is_shown(study, tmp_path):
@@ -697,12 +706,12 @@ def test_a_title_is_escaped_once(tmp_path):
 
 
 def test_a_section_has_its_template_and_a_template_its_section():
-    made = {Path(path).name.split(".")[0] for path in TEMPLATES if Path(path).parent.name == "page"}
-    assert made == {facts_of.__name__ for facts_of in sections.SECTIONS}
+    made = {Path(path).parent.name for path in TEMPLATES if Path(path).name == "page.html.j2"}
+    assert made == {name for name, *_ in sections()}
 
 
 def test_settings_are_flattened_and_machine_paths_cut():
-    flat = sections.flatten({"a": {"b": [1, 2], "c": [{"d": None}, {"d": "/home/me/x.txt"}]}, "e": {}})
+    flat = flatten({"a": {"b": [1, 2], "c": [{"d": None}, {"d": "/home/me/x.txt"}]}, "e": {}})
     assert flat == [("a.b", "[1, 2]"), ("a.c[0].d", "null"), ("a.c[1].d", "x.txt"), ("e", "{}")]
     # Readers count from 1.
     assert Key(Value("null", "config", None, "a.c[0].d")) == "a.c[1].d"
@@ -717,7 +726,7 @@ def test_the_lora_ledger_says_which_model_a_row_is_of(tmp_path):
     write_tsv(tmp_path / "ledger.tsv", ranks, tuple(ranks[0]))
     study = Study({"lora_ledger": [str(tmp_path / "ledger.tsv")]}, str(tmp_path), {})
     page = Page(TEMPLATES, synthetic=False)
-    page.section("ledgers", sections.ledgers(study))
+    page.section("ledgers", ledgers(study))
     rows = text_of(f"<body>{page.sections[0]['body']}<script>").split("In all ")[1]
     assert rows.startswith("this study's base wide 16 r 16 rank r·(in + out) 32\u202f768".replace("\u202f", " "))
     assert "BLOOM-560m wide 16 r 16" in rows
@@ -801,13 +810,24 @@ def test_the_steps_memory_is_a_chart_of_its_own(tmp_path):
 
 
 def test_what_tuning_changed_is_marked():
-    words = sections.marked("La livraison coûte 5 euros.", "La garantie coûte 48 euros.")["after_words"]
+    words = marked("La livraison coûte 5 euros.", "La garantie coûte 48 euros.")["after_words"]
     assert [(str(word), new) for word, new in words] == [
         ("La", False), ("garantie", True), ("coûte", False), ("48", True), ("euros.", False),
     ]  # fmt: skip
-    assert (
-        sections.marked("", "Oui.")["after_words"] == [("Oui.", True)] and sections.marked("a", "")["after_words"] == []
-    )
+    assert marked("", "Oui.")["after_words"] == [("Oui.", True)] and marked("a", "")["after_words"] == []
+
+
+def test_the_page_names_the_unit_of_lengths(tmp_path):
+    files, settings = make_whole(tmp_path)
+    text = text_of(make_page(tmp_path, files, settings))
+    assert "Words from" in text and "Characters from" not in text and "Lengths are in" not in text
+    write_json(files["manifest"], read_json(files["manifest"]) | {"length_unit": "characters"})
+    files |= make_errors(tmp_path, files)
+    text = " ".join(text_of(make_page(tmp_path, files, settings)).split())
+    check_page(tmp_path, files, settings)
+    assert "Characters from" in text and "Words from" not in text and "Lengths are in characters" in text
+    first = json.loads(Path(files["hardest"]).read_text(encoding="utf-8").splitlines()[0])
+    assert f"of {first['n_runs']} runs · {first['characters']} characters" in text.replace("\u202f", "")
 
 
 def test_the_hardest_reviews_show_their_words_only_where_the_file_has_them(tmp_path):

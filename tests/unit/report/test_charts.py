@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from report.lib.charts import Scale, padded, written
+from report.charts import Scale, padded, written
 
 
 def test_what_is_written_at_a_tick_is_the_tick():

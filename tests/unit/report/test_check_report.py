@@ -11,19 +11,18 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from analysis.lib import verdicts
+from analysis import verdicts
 from common.errors import StudyError
 from common.files import read_tsv, study_path, write_text, write_tsv
-from report import check_report
-from report.lib import formats
-from report.lib.reading import Reader
-from report.lib.recompute import FORMS, Sources, Unsound, check, parse, sources_of
-from report.lib.records import Derived, Value, derive, in_attribute
+from report import check_report, formats
+from report.numbers import Derived, Value, derive, in_attribute
+from report.reading import Reader
+from report.recompute import FORMS, Sources, Unsound, check, parse, sources_of
 from study.tables import columns_of
 from support import planting
 from support.arms import facts
 from support.report_study import make_study
-from support.result_sets import COMMIT, check_page, make_page, make_whole
+from support.result_sets import COMMIT, TEMPLATES, check_page, make_page, make_whole
 
 PLANTS = 1200
 
@@ -51,7 +50,7 @@ def test_a_sound_page_passes_and_every_number_is_listed(study):
     folder, files, settings, html = study
     check_page(folder, files, settings)
     rows = read_tsv(folder / "numbers.tsv")
-    assert set(rows[0]) == set(columns_of("report_numbers.tsv")) and len(rows) > 800
+    assert set(rows[0]) == set(columns_of("report_numbers")) and len(rows) > 800
     assert all(row["file"] or row["formula"] for row in rows)
     mean = read_tsv(files["test_accuracy"])[0]["mean"]
     (row,) = [row for row in rows if row["where"] == "test-accuracy, table 1, row 1, Mean"]
@@ -433,3 +432,57 @@ def test_errors_planted_in_every_kind_of_picture_and_in_the_first_screen_are_cau
         print(f"\nerrors planted in pictures and the first screen, caught: {planted - len(missed)} of {planted}")
     assert not missed
     assert list(check_report.drawing_faults(Reader(html).drawings, plain)) == []
+
+
+# (what is edited, the text that the page has, what it is made into, the section that the message names)
+EDITS = [
+    ("a verdict", '<span class="verdict">Not shown</span>', '<span class="verdict">Yes</span>', "answer"),
+    ("the arm that is ahead", "Hugging Face, pretrained has the highest", "fairseq, random has the highest", "answer"),
+    ("a claim that no number is in", "does not confirm it", "confirms it", "answer"),
+    ("a unit", "</span>&nbsp;%</strong>", "</span> points</strong>", "answer"),
+    ("the order of a table", 'data-sort="0.79"', 'data-sort="0.97"', "answer"),
+    ("a rule of the style", "<style>", "<style>td{display:none}", "outside its sections"),
+    ("a number that CSS writes", "</style>", 'td::after{content:"99"}</style>', "outside its sections"),
+    ("a script that writes numbers", "</body>", "<script>document.title = 95</script></body>", "outside its sections"),
+    ("a comment", "</section>", "<!-- 95 --></section>", "answer"),
+    ("a line end at the end", "</html>\n", "</html>\n\n", "outside its sections"),
+]
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "where"), EDITS, ids=[edit[0] for edit in EDITS])
+def test_an_edit_that_touches_no_number_is_refused_and_its_place_named(study, sources, kind, before, after, where):
+    folder, files, settings, html = study
+    assert before in html, kind
+    edited = html.replace(before, after, 1)
+    # The records of numbers say nothing of it: only the second build does.
+    assert check_report.faults(Reader(edited), sources) == []
+    try:
+        write_text(folder / "report.html", edited)
+        with pytest.raises(StudyError, match=rf"changed after it was built: line \d+ \({where}\) has "):
+            check_page(folder, files, settings)
+    finally:
+        write_text(folder / "report.html", html)
+
+
+def test_arms_that_changed_their_names_all_over_the_page_are_refused(study):
+    folder, files, settings, html = study
+    names = {"fairseq, pretrained": "fairseq, random", "fairseq, random": "fairseq, pretrained"}
+    swapped = re.sub("|".join(names), lambda found: names[found[0]], html)
+    assert swapped != html
+    try:
+        write_text(folder / "report.html", swapped)
+        with pytest.raises(StudyError):
+            check_page(folder, files, settings)
+    finally:
+        write_text(folder / "report.html", html)
+
+
+def test_a_template_that_changed_after_the_build_is_an_edit_of_the_page(study, tmp_path):
+    folder, files, settings, _ = study
+    frame, changed = next(path for path in TEMPLATES if path.endswith("frame.html.j2")), tmp_path / "frame.html.j2"
+    write_text(changed, Path(frame).read_text(encoding="utf-8").replace("</main>", "<p>More.</p></main>", 1))
+    templates = [str(changed) if path == frame else path for path in TEMPLATES]
+    with pytest.raises(StudyError, match="changed after it was built"):
+        check_report.main(
+            templates, str(folder / "report.html"), str(tmp_path / "numbers.tsv"), settings, COMMIT, **files
+        )

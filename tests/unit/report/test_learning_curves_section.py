@@ -43,7 +43,7 @@ def test_the_first_screen_tells_no_pairs_that_the_curves_draw(made):
     assert "own settings matter" not in text and "Does pretraining help?" in text
     simple = re.search("Do the arms beat a simple model.*?Arms that learnt from fewer reviews are left out", text)[0]
     for name, arm in settings["finetuning"]["arms"].items():
-        assert bool(re.search(f"(?<![a-z-]){name} \\(", simple)) == ("n_train" not in arm), name
+        assert bool(re.search(f"(?<![a-z-]){name} is (ahead|behind) by ", simple)) == ("n_train" not in arm), name
 
 
 def test_a_curve_is_in_the_order_of_its_amounts(made):

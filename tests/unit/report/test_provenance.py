@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ from common import machine
 from common.errors import StudyError
 from common.files import read_json, sha256, write_json
 from report import record_provenance
+from study.products import generated_rules, page_rules
 from tools.publish import crate_files
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,7 +41,9 @@ def make_study(folder, seeds=(1,), old=False, qa=False):
     runs, predictions = [], []
     for seed in seeds:
         record = {
+            "arm": "fairseq-random",
             "framework": "fairseq",
+            "model": "checkpoint",
             "init": "random",
             "seed": seed,
             "precision": "float32",
@@ -224,25 +228,24 @@ def test_the_commit_says_when_files_differ(tmp_path):
     assert machine.commit(str(tmp_path)) == f"{head}-dirty"
 
 
-def words_of(name):
-    """The words of a variable of the Makefile."""
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    return re.search(rf"^{name} := ((?:.*\\\n)*.*)$", text, re.MULTILINE).group(1).replace("\\\n", " ").split()
-
-
 def test_regeneration_knows_no_rule_that_trains_or_reads_a_checkpoint():
-    rules = {}
-    for path in sorted((ROOT / "rules").glob("*.smk")):
+    rules = {rule.name: " ".join(map(str, rule.inputs.values())) for _, rule in generated_rules()}
+    for path in sorted((ROOT / "rules").rglob("*.smk")):
         for name, body in re.findall(r"^ *rule (\w+):\n((?:(?! *rule ).*\n)*)", path.read_text(), re.MULTILINE):
-            rules[name] = body
-    for name in words_of("PAGE_RULES"):
-        inputs = re.search(r"input:\n(.*?)\n *output:", rules[name], re.DOTALL).group(1)
-        assert not re.search(r"model\.pt|/checkpoints|checkpoint/huggingface|QA_BASE|adapter|COUNTED", inputs), name
-    assert not {"pretrain", "finetune_fairseq", "finetune_huggingface", "finetune_lora"} & set(words_of("PAGE_RULES"))
+            rules[name] = (
+                re.search(r"input:\n(.*?)\n *(?:output:|$)", body, re.DOTALL).group(1) if "input:" in body else ""
+            )
+    assert len(page_rules()) > 30
+    for name in page_rules():
+        reading = r"model\.pt|/checkpoints|checkpoint/huggingface|QA_BASE|adapter|COUNTED"
+        assert not re.search(reading, rules[name]), name
+    assert not {"pretrain", "finetune_fairseq", "finetune_huggingface", "finetune_lora"} & set(page_rules())
 
 
 def test_clean_report_leaves_the_records(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("scripts", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
     for name in ("requirements.txt", "requirements-fairseq.txt", "requirements-test.txt"):
         (tmp_path / name).touch()
     (tmp_path / "config.yaml").write_text("study: tiny # its name\n")
@@ -253,6 +256,7 @@ def test_clean_report_leaves_the_records(tmp_path):
         path = tmp_path / "results" / "tiny" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    subprocess.run(["make", "-C", str(tmp_path), "clean-report"], check=True, capture_output=True)
+    command = ["make", "-C", str(tmp_path), f"PYTHON={sys.executable}", "clean-report"]
+    subprocess.run(command, check=True, capture_output=True)
     left = {str(p.relative_to(tmp_path / "results" / "tiny")) for p in tmp_path.rglob("results/**/*") if p.is_file()}
     assert left == set(kept)

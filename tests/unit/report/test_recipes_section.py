@@ -9,7 +9,7 @@ from analysis import plot_recipes
 from common.arms import percent
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json, write_tsv
-from report.lib.sections_recipes import judge
+from report.sections.recipes.facts import judge
 from support.recipe_study import CHANCES, finetuning, make_recipes, make_whole_study, parts
 from support.result_sets import check_page, make_page, make_rest
 from support.settings import defaults
@@ -87,7 +87,7 @@ def test_the_first_screen_leads_with_what_validation_chose_and_tells_no_pairs_of
     for words in ("Does pretraining help? ", "own settings matter", "has the highest mean", *told_alone):
         assert words not in text
     assert text.index("pretrained minus random is") < text.index("Do the arms beat a simple model?")
-    (simple,) = re.findall("Do the arms beat a simple model.*?Of the grid, each start’s own recipe is compared", text)
+    (simple,) = re.findall("Do the arms beat a simple model.*?takes part with its own recipe", text)
     named = set(re.findall(r"[a-z]+-lr[0-9.e-]+-epochs[0-9]+", simple))
     assert named == {row["arm"] for row in best.values()}
     assert re.search("<details>\n<summary>Every pair of arms", html)
@@ -135,7 +135,8 @@ def test_two_starts_with_a_recipe_each_name_the_seeds_that_would_settle_their_di
     section["arms"] = {
         name: section["arms"][name] for name in ("pretrained-lr1e-05-epochs5", "random-lr0.0003-epochs5")
     }
-    files = make_recipes(tmp_path, section, n_test=200) | make_rest(tmp_path, random.Random(1))
+    files = make_recipes(tmp_path, section, n_test=200)
+    files |= make_rest(tmp_path, random.Random(1), list(section["arms"]))
     assert "recipes" not in files
     settings = defaults() | {"study": "simulated", "finetuning": section}
     text = words_of(make_page(tmp_path, files, settings))
@@ -175,7 +176,7 @@ def test_starts_that_share_no_recipe_have_one_each_by_validation(several):
     assert len(starts) == 3 and all(f"{percent(abs(float(row['difference'])))}" in own for row in starts)
     assert "correction is over the pairs of this file (3)" in words_of(html, "recipes")
     assert text.count("Starts by their own recipes are corrected for their pairs alone.") == 2
-    (simple,) = re.findall("Do the arms beat a simple model.*?own recipe is compared", text)
+    (simple,) = re.findall("Do the arms beat a simple model.*?takes part with its own recipe", text)
     assert set(re.findall(arm, simple)) == kept
     assert "first screen draws them all" not in words_of(html, "recipes")
     # There is no other figure to look at first.

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("jinja2")
 
 from common.files import read_tsv, write_tsv
-from report.lib.formats import FORMATS
-from report.lib.inputs import Study
-from report.lib.page import Page
-from report.lib.sections import checkpoint
-from report.lib.shown import unshown
+from report.formats import FORMATS
+from report.inputs import Study
+from report.page import Page
+from report.sections.checkpoint.facts import facts as checkpoint
+from report.shown import unshown
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
 
@@ -88,7 +88,7 @@ def test_methods_name_every_size_and_each_arm_with_settings_of_its_own(tmp_path)
     ],
 )
 def test_methods_name_the_weight_decay_of_each_frameworks_own_defaults(tmp_path, arms, said):
-    # Of `finetuning.lib.protocol.framework_settings`, published: Hugging Face's example has none.
+    # Of `finetuning.protocol.framework_settings`, published: Hugging Face's example has none.
     files, settings = study_of(tmp_path, arms, [1, 2])
     settings["finetuning"]["protocol"] = "published"
     settings["finetuning"]["training"] |= {"epochs": 2, "batch_size": 8, "weight_decay": 0.1}

@@ -180,7 +180,7 @@ def test_nobody_answers(tmp_path):
 
 
 def test_silence(server, tmp_path):
-    assert "in time" in refused(server.address + "/silent/file", tmp_path, attempts=1)
+    assert "too slow: 0 bytes of the file" in refused(server.address + "/silent/file", tmp_path, attempts=1)
 
 
 def test_crawl(server, tmp_path):

@@ -107,7 +107,8 @@ def test_what_a_cell_makes_is_checked_as_if_written_by_hand(tmp_path):
 
 
 def test_a_study_reads_its_grid(tmp_path):
-    own = {"finetuning": {"arms": ARMS, "grids": [GRID]}}
+    alike = ARMS | {"ran": ARMS["ran"] | {"training": ARMS["pre"]["training"]}}
+    own = {"finetuning": {"arms": alike, "grids": [GRID]}}
     config, _ = load_study(str(ROOT), str(studies.write_study(tmp_path / "study.yaml", own)))
     assert len(config["finetuning"]["arms"]) == 9
     # The settings that a study is known by are those of its arms alone: a grid written by hand is the same study.

@@ -19,16 +19,16 @@ def names(script):
 
 
 def test_modules_are_followed_through_each_other_and_into_functions():
-    found = names("finetuning/evaluate_fairseq.py")
-    assert {"common/entry.py", "finetuning/lib/fairseq_scoring.py", "training/fairseq_checkpoint.py"} <= found
+    found = names("frameworks/fairseq/score.py")
+    assert {"common/entry.py", "frameworks/fairseq/scoring.py", "training/fairseq_checkpoint.py"} <= found
     # The plug-in is imported inside a function of a helper module; with it comes what it imports.
     plugin = {f"training/fairseq_plugin/{name}.py" for name in ("tasks", "architecture")}
     assert {*plugin, "training/dropout.py"} <= found
 
 
 def test_only_what_is_imported_counts():
-    assert not any(name.startswith("qa/") for name in names("finetuning/finetune_fairseq.py"))
-    assert not any("fairseq_plugin" in name for name in names("finetuning/finetune_huggingface.py"))
+    assert not any(name.startswith("qa/") for name in names("frameworks/fairseq/train.py"))
+    assert not any("fairseq_plugin" in name for name in names("frameworks/huggingface/train.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SCRIPTS)))
@@ -37,7 +37,9 @@ def test_no_import_is_overlooked(path):
     wanted = set()
     for name in environments.imports(path):
         place = pathlib.Path(SCRIPTS, *name.split("."))
-        package = place.is_dir() and (place / "__init__.py").exists() and (place / "__init__.py").stat().st_size
+        # Of one framework no module is loaded with its facts, and of the measures those that a study names.
+        whole = place.is_dir() and not name.startswith("frameworks.") and name != "measures"
+        package = whole and (place / "__init__.py").exists() and (place / "__init__.py").stat().st_size
         modules = [place.with_suffix(".py"), *(place.glob("*.py") if package else [])]
         wanted |= {str(module) for module in modules if module.is_file()}
     assert wanted <= own_imports(str(path))
@@ -65,6 +67,25 @@ def copy(tmp_path, monkeypatch):
     forget()
 
 
+def test_a_named_module_counts_where_its_package_is_imported(copy):
+    folder, forget = copy
+    measure = str(folder / "measures" / "mcc.py")
+
+    def digests(named):
+        forget()
+        scripts = ("frameworks/huggingface/train.py", "data/build_splits.py")
+        return [helpers_digest(str(folder / script), named) for script in scripts]
+
+    without, before = digests([]), digests([measure])
+    assert before[0] != without[0] and before[1] == without[1]
+    for path in (measure, folder / "measures" / "_jackknife.py"):
+        with open(path, "a", encoding="utf-8") as handle:
+            handle.write("\n# Changed.\n")
+        after = digests([measure])
+        assert after[0] != before[0] and after[1] == before[1] and digests([]) == without
+        before = after
+
+
 def test_an_edit_to_a_helper_changes_the_digest_of_those_who_import_it(copy):
     folder, forget = copy
 
@@ -75,7 +96,7 @@ def test_an_edit_to_a_helper_changes_the_digest_of_those_who_import_it(copy):
 
     before = digests()
     assert digests() == before
-    with open(folder / "qa" / "lib" / "pairs.py", "a", encoding="utf-8") as handle:
+    with open(folder / "qa" / "question_pairs.py", "a", encoding="utf-8") as handle:
         handle.write("# edited\n")
     after = digests()
     assert after[0] != before[0]

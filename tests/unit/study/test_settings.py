@@ -8,9 +8,11 @@ import yaml
 from snakemake.utils import update_config
 
 from common.errors import StudyError
-from study.configuration import check_study, load_study, read_settings
+from study.configuration import check_study, load_study, read_settings, with_defaults
 from study.grids import AXES
-from study.settings import ALTERNATIVES, cross_checks, key_paths, unused_keys, validate_study
+from study.schema import read_schema
+from study.schema_faults import key_paths
+from study.settings import ALTERNATIVES, cross_checks, unused_keys, validate_study
 from support.settings import DELETE, ROOT, SCHEMA, changed, defaults, message
 
 HASH = "0123456789abcdef" * 4
@@ -25,14 +27,6 @@ FAULTS = {
     "renamed key": (
         {"finetuning.training.batch_size": DELETE, "finetuning.training.batch_sise": 8},
         ["unknown key finetuning.training.batch_sise", "Did you mean finetuning.training.batch_size?"],
-    ),
-    "section of an earlier release": (
-        {"sentiment": {"seeds": [1], "finetuning": {"lr": 1.0e-4}}},
-        ["sentiment: the section is now `finetuning`", "`sentiment.finetuning` is `finetuning.training`", "rename"],
-    ),
-    "block of an earlier release": (
-        {"finetuning.finetuning": {"lr": 1.0e-4}},
-        ["finetuning.finetuning: the block is now `finetuning.training`", "CHANGELOG.md"],
     ),
     "typo in an outermost key": ({"finetunig": {}}, ["unknown key finetunig", "Did you mean finetuning?"]),
     "key at the wrong place": (
@@ -114,9 +108,9 @@ FAULTS = {
     ),
     "arms as text": ({"finetuning.arms": "fairseq"}, ["finetuning.arms is 'fairseq'", "a block of keys"]),
     "no arm": ({"finetuning.arms": {}}, ["finetuning.arms is empty", "at least one entry"]),
-    "arms as a list, as in earlier releases": (
+    "arms as a list": (
         {"finetuning.arms": [{"framework": "fairseq", "init": "random"}]},
-        ["give each arm a name", "`arms: {fairseq-random: {framework: fairseq, model: checkpoint, init: random}}`"],
+        ["finetuning.arms is a list; give each arm a name"],
     ),
     "name of an arm that is a path": (
         {"finetuning.arms": {"../mine": ARM}},
@@ -145,7 +139,7 @@ FAULTS = {
     ),
     "LoRA in fairseq": (
         {"finetuning.arms.fairseq-random.lora": {"r": 4, "lora_alpha": 8}},
-        ["finetuning.arms.fairseq-random.lora: LoRA is for arms of huggingface"],
+        ["finetuning.arms.fairseq-random.lora is for arms of huggingface; take it out"],
     ),
     "LoRA and frozen layers": (
         {
@@ -168,7 +162,7 @@ FAULTS = {
     ),
     "model of Hugging Face's in fairseq": (
         {"finetuning.models": {"mine": {"folder": "."}}, "finetuning.arms.fairseq-random.model": "mine"},
-        ["finetuning.arms.fairseq-random: the model mine is Hugging Face's"],
+        ["finetuning.arms.fairseq-random: fairseq cannot start from the model mine; set framework to huggingface"],
     ),
     "match of the arm itself": (
         {"finetuning.arms.fairseq-random.match": "fairseq-random"},
@@ -482,9 +476,8 @@ def where_its_models_are(config, folder, monkeypatch):
     "path", ["config.yaml", *sorted(f"studies/{p.name}" for p in (ROOT / "studies").glob("*.yaml"))]
 )
 def test_studies_are_valid(path, monkeypatch, tmp_path):
-    config = defaults()
-    # Snakemake's own merger, so that lists and null behave as they do in a run.
-    update_config(config, yaml.safe_load((ROOT / path).read_text(encoding="utf-8")))
+    # As a run merges them: a study's arms replace the default ones.
+    config = with_defaults(yaml.safe_load((ROOT / path).read_text(encoding="utf-8")), str(ROOT))
     where_its_models_are(config, tmp_path, monkeypatch)
     validate_study(config, SCHEMA)
     if path != "config.yaml":
@@ -492,10 +485,10 @@ def test_studies_are_valid(path, monkeypatch, tmp_path):
 
 
 def test_schema_and_defaults_do_not_drift():
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    schema = read_schema(SCHEMA)
     # Null or empty by default, so the keys below are in the schema alone.
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
-    empty += ("finetuning.grids.",)
+    empty += ("finetuning.grids.", "questions.")
     # What an arm may have otherwise than the study.
     empty += tuple(
         f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training", "n_train", "at_update")
@@ -532,7 +525,8 @@ def test_schema_is_strict_at_every_level():
             seen.append(path)
             assert node["additionalProperties"] is False, path
             # A grid varies what it names.
-            optional = set(AXES) if path == ("finetuning", "grids", "[]") else set()
+            optional = {("finetuning", "grids", "[]"): set(AXES), ("questions", "[]"): {"equal_within", "measure"}}
+            optional = optional.get(path, set())
             assert set(node["required"]) == set(node["properties"]) - optional, path
             for key, part in node["properties"].items():
                 walk(part, (*path, key))
@@ -652,3 +646,41 @@ def test_every_key_that_alternatives_name_exists():
     known = set(key_paths(yaml.safe_load(pathlib.Path(SCHEMA).read_text(encoding="utf-8"))))
     named = {key for of in ALTERNATIVES.values() for keys in of.values() for key in keys} | set(ALTERNATIVES)
     assert {key for key in named if not any(path == key or path.startswith(f"{key}.") for path in known)} == set()
+
+
+def test_all_faults_are_listed_the_most_telling_first():
+    """Faults of the schema together, then contradictions together; a value is faulted once."""
+    faults = {"finetuning.seds": [1], "finetuning.select_by": "acuracy", "data.n_test": "many", "qa.enabld": True}
+    text = message(faults)
+    lines = text.split("\n")
+    assert "finetuning.seds. Did you mean finetuning.seeds?" in lines[0] and "qa.enabld" in lines[1]
+    assert {line.split()[1] for line in lines[2:]} == {"data.n_test", "finetuning.select_by"}
+    text = message({"checkpoint.architecture.heads": 3, "finetuning.arms.fairseq-random.model": "elsewhere"})
+    assert [line.split()[1] for line in text.split("\n")] == [
+        "checkpoint.architecture.width",
+        "finetuning.arms.fairseq-random.model",
+    ]
+
+
+def test_every_unknown_and_every_missing_key_of_a_block_is_named():
+    arm = {"framework": "fairseq", "model": "checkpoint", "init": "random"}
+    text = message({"finetuning.arms.other": {"framework": "fairseq"}})
+    assert [line.split()[1].rpartition(".")[2] for line in text.split("\n")] == ["model", "init"]
+    text = message({"finetuning.arms.other": arm | {"sed": 1, "lrr": 2}})
+    assert text.count("unknown key") == 2 and "other.sed" in text and "other.lrr" in text
+    # The key that a typo was meant to be is not also missing.
+    assert "is missing" not in message({"finetuning.arms.other": {"framewrok": "fairseq", **arm, "init": "random"}})
+    typo = {"framewrok" if key == "framework" else key: value for key, value in arm.items()}
+    assert "Did you mean finetuning.arms.other.framework?" in message({"finetuning.arms.other": typo})
+    assert "is missing" not in message({"finetuning.arms.other": typo})
+
+
+def test_a_name_of_an_arm_that_is_too_long_is_refused_for_its_length():
+    arm = {"framework": "fairseq", "model": "checkpoint", "init": "random"}
+    assert "at most 40 characters" in message({f"finetuning.arms.{'a' * 60}": arm})
+
+
+def test_a_long_list_of_faults_is_cut():
+    arm = {"framework": "fairseq", "model": "checkpoint", "init": "random"}
+    text = message({f"finetuning.arms.arm{number}": arm | {"lrr": 1} for number in range(30)})
+    assert len(text.split("\n")) == 21 and text.endswith("10 more faults are not listed")

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from analysis.lib import claims
+from analysis import claims
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
 from support.studies import published_studies
 from tools import compare as compare_studies
 
-COLUMNS = ("study", "framework", "init", "seed", "test_accuracy", "n_test")
+COLUMNS = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
 PUBLISHED = str(Path(__file__).resolve().parents[3] / "claims" / "published_runs.tsv")
 LAB = f"{PUBLISHED}:published"
 
@@ -23,7 +23,7 @@ LAB = f"{PUBLISHED}:published"
 def study(folder, name, accuracies):
     folder.mkdir()
     rows = [
-        dict(zip(COLUMNS, (name, framework, init, seed, value, 500), strict=True))
+        dict(zip(COLUMNS, (name, f"{framework}-{init}", framework, "checkpoint", init, seed, value, 500), strict=True))
         for (framework, init), values in accuracies.items()
         for seed, value in enumerate(values, start=1)
     ]
@@ -91,8 +91,8 @@ def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
 
 def test_the_conclusions_of_the_reports_are_asked_of_both(tmp_path):
     own = study(tmp_path / "own", "own", ARMS)
-    learned = [{"framework": "fairseq", "learned": "false"}] * 2
-    write_tsv(os.path.join(own, "learned.tsv"), learned, ("framework", "learned"))
+    learned = [{"arm": "fairseq-pretrained", "framework": "fairseq", "learned": "false"}] * 2
+    write_tsv(os.path.join(own, "learned.tsv"), learned, ("arm", "framework", "learned"))
     sides = [compare_studies.Side(own), compare_studies.Side(LAB)]
     table = compare_studies.conclusions_asked(sides)
     rows = {row["sentence"]: [f"{row[f'verdict_{i}']}: {row[f'data_{i}']}" for i in (0, 1)] for row in table}

@@ -4,6 +4,7 @@ import contextlib
 import io
 import random
 import re
+import shutil
 
 import pytest
 
@@ -12,6 +13,7 @@ pytest.importorskip("matplotlib")
 
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_text, write_tsv
+from support.crates import write_crate
 from support.result_sets import make_errors, make_page, settings_of, simulated, write_tables
 from tools import handin
 
@@ -29,8 +31,33 @@ def folder(tmp_path_factory):
     write_tsv(folder / "baselines.tsv", [row], tuple(row))
     make_page(folder, files, settings_of(runs))
     write_json(folder / "settings.json", settings_of(runs))
+    write_crate(folder)
     handin.main(str(folder))
     return folder
+
+
+@pytest.mark.parametrize("name", ["statistics/pairs.tsv", "test_accuracy.tsv", "figures/arms.tsv", "errors/counts.tsv"])
+def test_a_table_that_the_study_did_not_write_is_refused(folder, tmp_path, name):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    text = (copy / name).read_text(encoding="utf-8")
+    # The last digit of the table is another one.
+    edited = re.sub(r"(\d)(\D*)$", lambda found: f"{(int(found[1]) + 1) % 10}{found[2]}", text)
+    assert edited != text
+    (copy / name).write_text(edited, encoding="utf-8")
+    with pytest.raises(StudyError, match=f"{name} is not the file that the study made"):
+        handin.main(str(copy))
+    (copy / name).unlink()
+    with pytest.raises(StudyError, match=f"(has no {name}|{name} is missing)"):
+        handin.main(str(copy))
+
+
+def test_a_table_that_the_crate_does_not_name_is_refused(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    write_crate(copy, without="figures/arms.tsv")
+    with pytest.raises(StudyError, match="does not name figures/arms.tsv"):
+        handin.main(str(copy))
 
 
 def test_figures_have_a_columns_width_and_tables_both_forms(folder):
@@ -66,15 +93,14 @@ def test_every_number_of_the_text_is_its_files(folder):
 def test_the_students_words_stay_and_numbers_follow_the_files(folder):
     template = folder / "handin" / "report.template.md"
     kept = template.read_text(encoding="utf-8")
-    write_text(template, "My words: {arms.fairseq-random.mean} %, of `17` files.\nIn 2024. <!-- own number -->\n")
+    write_text(template, "My words: {arms.fairseq-random.mean} %, of `a` file.\nIn 2024. <!-- own number -->\n")
     rows = read_tsv(folder / "test_accuracy.tsv")
     changed = [row | {"mean": "0.4321"} if row["arm"] == "fairseq-random" else row for row in rows]
     try:
         write_tsv(folder / "test_accuracy.tsv", changed, tuple(rows[0]))
         known = handin.numbers(str(folder))
         assert (
-            handin.filled(template.read_text(encoding="utf-8"), known)
-            == "My words: 43.21 %, of `17` files.\nIn 2024.\n"
+            handin.filled(template.read_text(encoding="utf-8"), known) == "My words: 43.21 %, of `a` file.\nIn 2024.\n"
         )
     finally:
         write_tsv(folder / "test_accuracy.tsv", rows, tuple(rows[0]))
@@ -89,6 +115,7 @@ def test_a_study_of_one_arm_has_no_table_of_pairs(tmp_path):
     write_tsv(tmp_path / "baselines.tsv", [row], tuple(row))
     make_page(tmp_path, files, settings_of(runs))
     write_json(tmp_path / "settings.json", settings_of(runs))
+    write_crate(tmp_path)
     handin.main(str(tmp_path))
     place = tmp_path / "handin"
     assert {path.name for path in (place / "tables").iterdir()} == {"test_accuracy.md", "test_accuracy.tex"}
@@ -129,6 +156,9 @@ def test_an_arm_whose_name_is_a_number_may_be_named():
     ("words", "told"),
     [
         ("{arms.fairseq-random.maen}", r"line 1: there is no number {arms.fairseq-random.maen}; did you mean {arms.f"),
+        ("fine\nOf `17` files.", r"line 2: 17 was typed"),
+        ("[95.2 %](runs.tsv)", r"line 1: 95.2 was typed"),
+        ("{arms.fairseq-random.mean}7 %", r"line 1: 7 was typed"),
         ("fine\nAbout 66.5 % are right.", r"line 2: 66.5 was typed; write its name in braces"),
     ],
 )

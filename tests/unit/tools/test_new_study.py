@@ -6,8 +6,8 @@ import sys
 import pytest
 import yaml
 
+from common.arms import uses_checkpoint
 from common.errors import StudyError
-from study.addresses import uses_checkpoint
 from study.configuration import load_study
 from support import studies
 from tools.new_study import USAGE, asked, classes_of, main, read_frame, sizes
@@ -176,6 +176,24 @@ def test_sizes_follow_the_texts(tmp_path):
     long = sizes(read_frame({"train": write(tmp_path / "b.csv", many)}, COLUMNS))
     # 100 words of 1.6 tokens, <s> and </s>, rounded up to a multiple of 32.
     assert (long["updates"], long["positions"], long["vocab_size"]) == (1800, 192, 2400)
+
+
+def test_texts_without_blanks_are_measured_in_characters(tmp_path):
+    # 40 characters each, of 50 different ones.
+    texts = ["".join(chr(0x4E00 + (k * 7 + i) % 50) for i in range(40)) for k in range(60)]
+    rows_of = [(text, ("good", "bad")[k % 2]) for k, text in enumerate(texts)]
+    paths = {
+        split: write(tmp_path / f"{split}.csv", rows_of[start : start + 30])
+        for split, start in (("train", 0), ("test", 30))
+    }
+    found = sizes(read_frame({"train": paths["train"]}, COLUMNS))
+    # A token a character at most, <s> and </s>, rounded up to a multiple of 32.
+    assert (found["unit"], found["long"], found["positions"], found["n_different"]) == ("characters", 40, 64, 50)
+    path, said = main("mine", paths, "text", "label", folder=str(tmp_path / "studies"))
+    assert "characters in a text: median 40, longest 40" in said
+    with open(path, encoding="utf-8") as handle:
+        text = handle.read()
+    assert "of 50 different characters in train" in text and "have at most 40 characters" in text
 
 
 def test_the_command_line(files, tmp_path):

@@ -48,11 +48,31 @@ def test_the_largest_class_is_no_linear_model(tmp_path):
         {"baseline": "tfidf_words", "features": "TF-IDF of words", "valid_accuracy": 0.8, "test_accuracy": 0.82},
     ]
     write_tsv(tmp_path / "baselines.tsv", rows, tuple(rows[0]))
-    row = {"framework": "fairseq", "init": "random", "n_seeds": 1, "mean": 0.7, "sd_ddof1": ""}
+    row = {"arm": "fairseq-random", "framework": "fairseq", "init": "random", "n_seeds": 1, "mean": 0.7, "sd_ddof1": ""}
     write_tsv(tmp_path / "test_accuracy.tsv", [row], tuple(row))
     write_tsv(tmp_path / "statistics" / "pairs.tsv", [], tuple(PAIR))
+    arm = {"framework": "fairseq", "model": "checkpoint", "claim": "difference"}
+    compared = [
+        arm
+        | {"arm": f"fairseq-{init}", "init": init, "baseline": name, "difference": d, "low": d - 0.01, "high": d + 0.01}
+        for init, d in (("pretrained", -0.02), ("random", -0.1))
+        for name in ("tfidf_words", "tfidf_characters")
+    ]
+    write_tsv(tmp_path / "statistics" / "baselines.tsv", compared, tuple(compared[0]))
     text = publish.summary(str(tmp_path), "x")
-    assert "- A linear model chosen on validation (TF-IDF of words) reaches 82.00 %." in text
+    assert (
+        "- A linear model chosen on validation (TF-IDF of words) reaches 82.00 %, 2.00 points more than fairseq "
+        "pretrained (95 % interval +1.00 to +3.00)." in text
+    )
+    (ahead,) = publish.beside(str(tmp_path), "tfidf_words", lambda row: row["init"] == "random")
+    assert ahead == "10.00 points more than fairseq random (95 % interval +9.00 to +11.00)"
+    write_tsv(
+        tmp_path / "statistics" / "baselines.tsv",
+        [compared[0] | {"difference": 0.004, "claim": "none"}],
+        tuple(compared[0]),
+    )
+    (behind,) = publish.beside(str(tmp_path), "tfidf_words")
+    assert behind == "0.40 points less than fairseq pretrained (95 % interval −3.00 to −1.00, not shown)"
 
 
 def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path):

@@ -3,7 +3,7 @@
 import shutil
 
 from support.curves import curves
-from training.curves import Curves
+from training.loss_curves import Curves
 
 
 def test_what_is_flushed_is_in_the_file(tmp_path):

@@ -10,8 +10,8 @@ from training.imports import postponed, without
 
 # What each job would load, by the script that trains and what it imports before its first update.
 TRAINING = {
-    "finetuning.finetune_huggingface": ("", ("bitsandbytes", "boto3", "scipy.optimize")),
-    "finetuning.finetune_fairseq": (
+    "frameworks.huggingface.train": ("", ("bitsandbytes", "boto3", "scipy.optimize")),
+    "frameworks.fairseq.train": (
         "from training.fairseq_commands import import_fairseq; import_fairseq(); import fairseq_cli.train",
         ("boto3", "tensorboard", "sklearn", "scipy.stats"),
     ),

@@ -5,8 +5,8 @@ import copy
 import pytest
 import torch
 
-from finetuning.lib.low_rank import add_lora
-from finetuning.lib.parts import freeze_lower
+from finetuning.parts import freeze_lower
+from frameworks.huggingface.low_rank import add_lora
 from support.roberta import ROWS, fairseq_model, huggingface_config
 from training import dropout
 from training.last_layer import train_first_position

@@ -58,11 +58,11 @@ def test_what_is_learnt_is_the_same_bit_for_bit():
 # What a run of each kind does first; those of question answering stop soon after, for want of a model.
 FIRST = {
     "finetuning": """
-from finetuning.lib.runs import Run
+from finetuning.runs import Run
 Run({"init": "random"}, 1, {"precision": "float32", "init_seed": None, "data_seed": None}, 2)
 """,
     "lora": """
-from qa.lib.tuning import train_run
+from qa.tuning import train_run
 try:
     train_run("", "", "nowhere", 1, {}, {}, "", "", 0)
 except Exception:

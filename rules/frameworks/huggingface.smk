@@ -1,0 +1,83 @@
+"""The runs of Hugging Face's Trainer."""
+
+
+rule finetune_huggingface:
+    input:
+        train=training_ids,
+        valid=token_ids("valid"),
+        # Not read: no run starts on token ids that differ from fairseq's.
+        parity=lambda wildcards: (
+            parity(training_split(wildcards.arm), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
+        ),
+        checkpoint=lambda wildcards: start_folder(wildcards.arm),
+    output:
+        checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
+        history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
+        run="<results>/finetuning/{arm}/seed{seed}/run.json",
+        weights="<results>/finetuning/{arm}/seed{seed}/weights.json",
+        tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard"),
+    wildcard_constraints:
+        arm=of_framework("huggingface"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        gpu=GPU,
+        mem_mb=grow(3500),
+        runtime=grow("4h"),
+    params:
+        facts=facts_of_arm,
+        classes=class_names,
+        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+        states=state("finetune_huggingface/{arm}/seed{seed}"),
+        # A function of `threads`, too: see `unwatched`.
+        save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],
+    script:
+        "../../scripts/frameworks/huggingface/train.py"
+
+
+rule evaluate_huggingface:
+    input:
+        selected="<run>/selected.json",
+        checkpoints="<run>/selected",
+        token_ids=token_ids("test"),
+        parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
+        # Of the same training, and no reason to evaluate again.
+        record=ancient("<run>/run.json"),
+        history=ancient("<run>/history.tsv"),
+    output:
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
+        seal="<results>/predictions/{arm}/seed{seed}.json",
+    wildcard_constraints:
+        arm=of_framework("huggingface"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("30m"),
+    params:
+        batch_size=config["finetuning"]["evaluation"]["batch_size"],
+    script:
+        "../../scripts/frameworks/huggingface/score.py"
+
+
+rule test_curve_huggingface:
+    input:
+        history="<run>/history.tsv",
+        checkpoints="<run>/checkpoints",
+        selected="<run>/selected.json",
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
+        token_ids=token_ids("test"),
+        parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
+    output:
+        curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
+    wildcard_constraints:
+        arm=of_framework("huggingface"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("1h"),
+    params:
+        batch_size=config["finetuning"]["evaluation"]["batch_size"],
+    script:
+        "../../scripts/frameworks/huggingface/test_curve.py"

@@ -1,0 +1,229 @@
+"""Answer the questions that the study asked: one contrast, one test and one answer each."""
+
+import numpy as np
+
+import measures
+from analysis import contrasts, inference
+from analysis.arm_pairs import OPTIONS
+from analysis.contrasts import ASSURANCE, Term
+from analysis.failures import failure_rate
+from analysis.measured import read_answered, score_runs
+from analysis.scored import by_run, prediction_files
+from common.arms import summarise
+from common.entry import run
+from common.errors import StudyError
+from common.frames import read_frame
+from study.questions import digest, measure_of, measures_asked, read_register, sides
+from study.tables import write_table
+
+
+def scored(measure, runs, answered, models):
+    """Return {arm: (scores of its runs, (S, N) values of texts, whether no seed changes it)} of every arm by a measure.
+
+    Args:
+        measure: name.
+        runs: frame of runs.tsv (text).
+        answered: what `analysis.measured.read_answered` returns of all runs, those of simple models by name.
+        models: names of the simple models.
+
+    Raises:
+        StudyError: the measure gives no number.
+    """
+    loaded, found = measures.load(measure), {}
+    for arm, its in score_runs(runs, answered, loaded).items():
+        found[arm.arm] = [one["score"] for one in its], np.stack([one["items"] for one in its]), False
+    for name in models:
+        score, items = answered[name].score(loaded)
+        found[name] = [score], items[None], True
+    return found
+
+
+def summed(question, scores):
+    """Return a question's contrast of mean scores, {arm: scores of its runs}."""
+    return sum(sign * summarise(scores[name])["mean"] for sign, name in sides(question))
+
+
+def contrast(question, arms, scale):
+    """Return a question's row before its family is known, and its terms.
+
+    Args:
+        question: its settings.
+        arms: what `scored` returns.
+        scale: what one point, or one unit, of the margin is in the measure's values.
+    """
+    pairs = [(sign, arms[name]) for sign, name in sides(question)]
+    terms = [Term(sign, items, fixed) for sign, (_, items, fixed) in pairs]
+    difference = summed(question, {name: scores for name, (scores, _, _) in arms.items()})
+    # What sums of equal means leave in floats.
+    difference = 0.0 if abs(difference) < 1e-12 else difference
+    margin = question["equal_within"] * scale if question.get("equal_within") is not None else None
+    row = {
+        "ask": question["ask"],
+        "contrast": " ".join(f"{'+' if sign > 0 else '-'} {name}" for sign, name in sides(question))[2:],
+        "n_seeds_each": " ".join("-" if fixed else str(len(scores)) for _, (scores, _, fixed) in pairs),
+        "n_test": terms[0].items.shape[1],
+        "score_difference": difference,
+        "equal_within": margin,
+    }
+    return row, terms
+
+
+def failures(question, arms, learned):
+    """Return what a question's answer rests on besides: runs that failed, and what the others say.
+
+    An arm that fails now and then breaks every interval of few seeds, so the page warns by these.
+
+    Args:
+        question: its settings.
+        arms: what `scored` returns.
+        learned: {arm: list of booleans, one a run, in the order of its scores}.
+    """
+    varying = [name for _, name in sides(question) if not arms[name][2]]
+    rates = [failure_rate(learned[name], arms[name][0]) for name in dict.fromkeys(varying)]
+    n_failed = sum(rate["n_failed"] for rate in rates)
+    kept = {
+        name: [score for score, one in zip(arms[name][0], learned.get(name) or [True], strict=True) if one]
+        for _, name in sides(question)
+    }
+    alone = None
+    if n_failed and all(kept.values()):
+        alone = summed(question, kept)
+    return {
+        "n_failed": n_failed,
+        "n_runs": sum(rate["n_seeds"] for rate in rates),
+        "failure_high": max((rate["high"] for rate in rates), default=None),
+        "learned_difference": alone,
+    }
+
+
+def tested(row, terms):
+    """Return a row's p and what it is of: a difference, equality within the margin, or a difference beyond it.
+
+    With a margin the nearer claim is tested. Of the two only one can be false, so neither costs the other's level.
+    """
+    if not contrasts.decidable(terms):
+        return {"p": None, "tested": "nothing"}
+    difference, margin = row["score_difference"], row["equal_within"]
+    if margin is None:
+        return {"p": contrasts.p_beyond(terms, difference), "tested": "difference"}
+    if abs(difference) < margin:
+        return {"p": contrasts.p_within(terms, difference, margin), "tested": "equal"}
+    return {"p": contrasts.p_beyond(terms, difference, margin), "tested": "beyond"}
+
+
+def judged(row, alpha):
+    """Return a row's answer: `difference`, `equal`, `beyond`, `open` or `one_seed`. There is no other criterion."""
+    if row["p"] is None:
+        return "one_seed"
+    return row["tested"] if row["p_holm"] <= alpha else "open"
+
+
+def planned(row, terms, family, options):
+    """Return what would settle an open question: the texts' own half width, and seeds an arm.
+
+    The test planned for is the first step of Holm's correction, which is the strictest. Seeds are named twice: by the
+    spread seen, and by its upper bound at `contrasts.ASSURANCE`, since few seeds tell little of their spread.
+    """
+    empty = dict.fromkeys(("texts_half_width", "seeds_planned", "seeds_assured"))
+    if row["answer"] != "open":
+        return empty
+    level = 1 - (1 - options["level"]) / family
+    alone = contrasts.texts_alone(terms, level)
+    difference, margin = row["score_difference"], row["equal_within"]
+    wanted = contrasts.to_tell_apart(difference, margin)
+    tail = options["alpha"] / family / (2 if margin is None else 1)
+    found = [contrasts.seeds_to_settle(terms, wanted, tail, assurance) for assurance in (None, ASSURANCE)]
+    return {"texts_half_width": alone, "seeds_planned": found[0], "seeds_assured": found[1]}
+
+
+def answer(questions, registered, by_measure, learned, options):
+    """Return the rows of questions.tsv.
+
+    Holm's correction of the questions that were asked before any run was finished is over these, so that none asked
+    later changes what they say; that of a later one is over all.
+
+    Args:
+        questions: the study's.
+        registered: what `study.questions.read_register` returns.
+        by_measure: {measure: what `scored` returns}.
+        learned: {arm: list of booleans, one a run}.
+        options: dict with the keys of `OPTIONS`.
+
+    Raises:
+        StudyError: a question is not registered, or an arm has no run.
+    """
+    rows, every = [], []
+    for question in questions:
+        key, name = digest(question), measure_of(question)
+        if key not in registered:
+            raise StudyError(f"the question {question['ask']!r} is not registered; start the study again")
+        arms = by_measure[name]
+        if lacking := [arm for _, arm in sides(question) if arm not in arms]:
+            raise StudyError(f"the question {question['ask']!r} names {lacking[0]}, which has no run in runs.tsv")
+        measure = measures.load(name)
+        row, terms = contrast(question, arms, 0.01 if measure.UNIT == "share" else 1.0)
+        low, high = contrasts.interval_of(terms, row["score_difference"], options["level"])
+        note = registered[key]
+        row |= {"measure": name, "unit": measure.UNIT, "higher_is_better": measure.HIGHER_IS_BETTER}
+        row |= failures(question, arms, learned)
+        row |= {"level": options["level"], "score_difference_low": low, "score_difference_high": high}
+        row |= {"asked": note["asked"], "n_runs_then": len(note["runs"]), "question_sha256": key} | tested(row, terms)
+        rows.append(row)
+        every.append(terms)
+    beforehand = [row for row in rows if not row["n_runs_then"]]
+    # The later ones first, so that those asked beforehand are overwritten by their own family's.
+    for family in (rows, beforehand):
+        inference.correct(family, "p")
+        n_family = sum(row["p"] is not None for row in family)
+        for row in family:
+            row["n_family"] = n_family
+    for row in rows:
+        row["answer"] = judged(row, options["alpha"])
+    return [row | planned(row, terms, row["n_family"], options) for row, terms in zip(rows, every, strict=True)]
+
+
+def main(
+    runs,
+    predictions,
+    answers,
+    learned,
+    questions_table,
+    run_keys,
+    names,
+    questions,
+    register,
+    versions=None,
+    options=OPTIONS,
+):
+    """Write the answers.
+
+    Args:
+        runs: runs.tsv.
+        predictions: every run's predictions on test.
+        answers: predictions of the simple models.
+        learned: learned.tsv.
+        questions_table: TSV file to write.
+        run_keys: (arm, seed) of each of the predictions.
+        names: the simple models, in the order of `answers`.
+        questions: the study's.
+        register: path of the register of questions.
+        versions: digests of the measures' files; Snakemake compares them.
+        options: dict with the keys of `analysis.arm_pairs.OPTIONS`.
+
+    Raises:
+        StudyError: see `answer`, `analysis.scored.prediction_files`, `analysis.measured.read_answered` and
+            `study.questions.read_register`.
+    """
+    frame = read_frame(runs)
+    files = prediction_files(frame, by_run(run_keys, predictions)) | dict(zip(names, answers, strict=True))
+    answered = read_answered(files)
+    by_measure = {name: scored(name, frame, answered, names) for name in measures_asked(questions)}
+    judged_runs = {}
+    for row in read_frame(learned).to_dict("records"):
+        judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
+    rows = answer(questions, read_register(register), by_measure, judged_runs, options)
+    write_table(questions_table, "questions", rows)
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

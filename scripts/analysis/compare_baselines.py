@@ -1,0 +1,147 @@
+"""Tabulate the simple models, and compare every arm with them: paired by text, since both answer the same ones."""
+
+import numpy as np
+from scipy.stats import binomtest
+
+from analysis import inference
+from analysis.arm_pairs import OPTIONS
+from analysis.prediction_tables import read_answers
+from analysis.scored import read_runs
+from analysis.verdicts import judge_fixed
+from common.arms import ARM
+from common.entry import run
+from common.errors import StudyError
+from common.files import read_json
+from common.frames import read_frame
+from finetuning.seals import check_seal
+from study.tables import write_table
+
+
+def by_model(models):
+    """Return the rows of baselines.tsv.
+
+    Args:
+        models: {arm: {"record": its run.json, "selected": its selected.json, "right": (N,) booleans on test}}.
+    """
+    rows = []
+    for name, model in models.items():
+        right, record = model["right"], model["record"]
+        low, high = binomtest(int(right.sum()), len(right)).proportion_ci(OPTIONS["level"], method="exact")
+        rows.append(
+            {
+                "baseline": name,
+                "features": record["features"],
+                "C": model["selected"]["C"],
+                "n_train": record["n_train"],
+                "n_valid": record["n_valid"],
+                "valid_accuracy": model["selected"]["valid_accuracy"],
+                "n_test": len(right),
+                "n_correct_test": int(right.sum()),
+                "test_accuracy": int(right.sum()) / len(right),
+                "exact_low": float(low),
+                "exact_high": float(high),
+            }
+        )
+    return rows
+
+
+def against(arms, models, options):
+    """Return the rows of statistics/baselines.tsv: every arm less every simple model that learnt from as many texts.
+
+    Holm's correction is over the arms that are compared with one model.
+
+    Args:
+        arms: what `analysis.scored.read_runs` returns.
+        models: as in `by_model`; the largest class is left out, which an arm beats or fails.
+        options: dict with the keys of `OPTIONS`.
+    """
+    rows = []
+    for name, model in models.items():
+        if model["record"]["model"] == "majority":
+            continue
+        alike = {arm: its for arm, its in arms.items() if its[0]["n_train"] == model["record"]["n_train"]}
+        made = [row_of(arm, its, name, model["right"], options) for arm, its in alike.items()]
+        inference.correct(made, "p")
+        for row in made:
+            row["claim"] = judge_fixed(row, options["alpha"])
+        rows += made
+    return rows
+
+
+def row_of(arm, its, name, right, options):
+    """Return an arm's row, before Holm's correction."""
+    correct = np.stack([one["correct"] for one in its])
+    found = inference.fixed_contrast(correct, right, options["level"])
+    found = found or {
+        "difference": inference.mean_difference(correct, right[None]),
+        **dict.fromkeys(("low", "high", "p")),
+    }
+    facts = dict(zip(ARM, arm, strict=True))
+    return (
+        facts | {"baseline": name, "n_seeds": len(its), "n_test": correct.shape[1], "level": options["level"]} | found
+    )
+
+
+def main(
+    runs,
+    predictions,
+    run_keys,
+    records,
+    selected,
+    answers,
+    names,
+    table,
+    compared,
+    subsets=None,
+    options=OPTIONS,
+    seals=(),
+):
+    """Write the tables.
+
+    Args:
+        runs: runs.tsv.
+        predictions: every run's predictions on test.
+        run_keys: (arm, seed) of each of them.
+        records, selected, answers: run.json, selected.json and predictions of the simple models.
+        names: their arms, in this order.
+        table, compared: TSV files to write: baselines.tsv and statistics/baselines.tsv.
+        subsets: TSV file to write: learning_curves/baselines.tsv, all of them; baselines.tsv then has those that learnt
+            from all training reviews. None: all learnt from all.
+        options: dict with the keys of `OPTIONS`.
+        seals: of the simple models' evaluations, in the order of `names`; none: records that no evaluation made.
+
+    Raises:
+        StudyError: see `analysis.scored.load_runs` and `finetuning.seals.check_seal`; or a record is of another arm
+            than its folder says.
+    """
+    for seal, *files in zip(seals, answers, records, selected, strict=False):
+        check_seal(seal, dict(zip(("predictions", "record", "selected"), files, strict=True)))
+    labels, given = read_answers(dict(zip(names, answers, strict=True)))
+    models = {}
+    for name, record_file, choice in zip(names, records, selected, strict=True):
+        record = read_json(record_file)
+        if record["arm"] != name:
+            raise StudyError(
+                f"{record_file} is of the arm {record['arm']}, not of {name}: train the simple models again"
+            )
+        right = given[name].eq(labels).to_numpy(dtype=np.float32)
+        models[name] = {"record": record, "selected": read_json(choice), "right": right}
+    rows = by_model(models)
+    most = max(row["n_train"] for row in rows)
+    write_table(table, "baselines", [row for row in rows if row["n_train"] == most])
+    if subsets:
+        write_table(
+            subsets,
+            "learning_curve_baselines",
+            [row | {"baseline": models[row["baseline"]]["record"]["model"]} for row in rows],
+        )
+    frame = read_frame(runs)
+    sizes = dict(zip(frame["arm"], map(int, frame["n_train"]), strict=True))
+    arms = read_runs(frame, predictions, run_keys)
+    for arm, its in arms.items():
+        its[0]["n_train"] = sizes[arm.arm]
+    write_table(compared, "against_baselines", against(arms, models, options))
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,87 @@
+"""How often runs fail, and the warnings where an interval or a claim errs too often."""
+
+import statistics
+
+import numpy as np
+
+from analysis.inference import exact_interval
+
+# A share of failed runs that would change what a study says; fewer seeds than 36 without a failure leave it possible.
+FAILURES = 0.1
+# Below this share a class has too few texts for an interval over seeds to hold for other texts.
+RARE = 0.1
+WARNINGS = {
+    "failed runs": "some runs failed: their share decides the mean, and a few seeds do not give it",
+    "unseen failures": "no run failed, but so few seeds leave a failure rate of 10 % or more possible",
+    "common start": "all seeds of an arm share a checkpoint or a draw of labels: another would shift them together",
+    "small spread": "Holm's correction of several pairs is of a test over seeds, which vary less than texts do",
+    "classes alike": "the interval is over seeds alone, but a measure that weighs classes alike varies with the texts",
+    "rare class": "the interval is over seeds alone, but other texts of a class below 10 % would move the measure",
+}
+
+
+def failure_rate(learned, accuracies, level=0.95):
+    """Return how often runs failed, with the exact interval, and what those that learned got.
+
+    Without a failure among n runs the interval still reaches 1 - ((1 - level) / 2) ** (1 / n): with three runs 71 %.
+
+    Args:
+        learned: booleans, one a run.
+        accuracies: fractions, one a run.
+        level: of Clopper and Pearson's interval.
+
+    Returns:
+        dict: n_failed, n_seeds, rate, low, high (fractions), mean_learned (None where every run failed).
+
+    Raises:
+        ValueError: no run, or as many booleans as accuracies are not given.
+    """
+    if not len(learned) or len(learned) != len(accuracies):
+        raise ValueError(f"{len(learned)} runs learned or not, {len(accuracies)} accuracies: give one of each per run")
+    n, kept = len(learned), [value for one, value in zip(learned, accuracies, strict=True) if one]
+    failed = n - len(kept)
+    low, high = exact_interval(failed, n, level)
+    return {
+        "n_failed": failed,
+        "n_seeds": n,
+        "rate": failed / n,
+        "low": low,
+        "high": high,
+        "mean_learned": statistics.fmean(kept) if kept else None,
+    }
+
+
+def warnings_of(arms, failed, n_pairs=1, common=False, shares=(), over_seeds=False):
+    """Return the names of `WARNINGS` in which a claim or an interval errs more often than its level says.
+
+    Simulated error of each: docs/method/simulations.md.
+
+    Args:
+        arms: list of (S, N) arrays of 0 and 1.
+        failed: how many runs of each arm failed.
+        n_pairs: over which tests are corrected.
+        common: all seeds of an arm share a checkpoint or a draw of labels, and others are what the claim is about.
+        shares: of the classes, where a measure weighs classes alike.
+        over_seeds: whether that measure's interval is over seeds alone.
+    """
+    found = []
+    if any(failed):
+        found.append("failed runs")
+    if any(
+        not fails and failure_rate([True] * len(arm), [1.0] * len(arm))["high"] > FAILURES
+        for arm, fails in zip(arms, failed, strict=True)
+    ):
+        found.append("unseen failures")
+    if common:
+        found.append("common start")
+    if n_pairs > 1 and any(_spread_below_texts(arm) for arm in arms):
+        found.append("small spread")
+    if over_seeds and len(shares):
+        found.append("rare class" if min(shares) < RARE else "classes alike")
+    return found
+
+
+def _spread_below_texts(correct):
+    """Return whether an arm's seeds vary less than N independent answers of one run would."""
+    means = np.asarray(correct).mean(axis=1)
+    return float(means.var(ddof=1)) < float(means.mean() * (1 - means.mean())) / np.shape(correct)[1]

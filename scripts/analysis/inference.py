@@ -1,0 +1,422 @@
+"""What accuracies of a few seeds on a few thousand reviews can carry: intervals, tests, power.
+
+Pure functions. A *run* is one seed of one arm; `correct` is a (seeds, items) array of 0 and 1: the runs of an
+arm, all scored on the same test reviews. Accuracies are fractions. scipy and statsmodels do the tests. Ours are the
+bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one axis only; the interval whose coverage
+holds with three seeds, and the best of k seeds, which neither package has.
+"""
+
+import bisect
+import math
+import statistics
+from fractions import Fraction
+
+import numpy as np
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.contrasts import (
+    Term,
+    components,
+    decidable,
+    interval,
+    mean_squares,
+    p_beyond,
+    satterthwaite,
+    spread,
+)
+from analysis.intervals import t_interval
+
+INTERVAL_METHOD = (
+    "the wider of (a) a t interval with the variance of seeds and of test reviews together "
+    "(two-way random effects, Satterthwaite degrees of freedom) and (b) Student's t over seeds "
+    "(Welch's for a difference)"
+)
+# Enough for every pair of up to 9 against 9 seeds to be enumerated; beyond, the test draws at random.
+SEED_PERMUTATIONS = 50_000
+# To which means over seeds are compared: finer than any that differ, coarser than what their sums lose in floats.
+DIGITS = 12
+# The studentized difference divides by spreads of a hundredth of a point, which costs it digits.
+STUDENTIZED_DIGITS = 8
+
+
+def mean_interval(correct, level=0.95):
+    """Return the interval (low, high) of an arm's accuracy over seeds and reviews like these; None for one seed.
+
+    Var(mean) = (MS_seed + MS_item - MS_e) / (S·N), a t interval with Satterthwaite's degrees of freedom (at least
+    S - 1); where the seeds rule, those are too many with three seeds, so the wider of it and the t interval over seeds
+    is taken. Neither seeds nor reviews have a variance below 0, so Var is at least MS_e / (S·N): seeds that collapsed
+    onto different classes would leave less, even none. Simulated coverage: tests/unit/analysis/test_inference.py.
+
+    Args:
+        correct: (S, N) array of 0 and 1.
+        level: confidence.
+    """
+    correct = np.asarray(correct, dtype=float)
+    n_seeds, n_items = correct.shape
+    if n_seeds < 2:
+        return None
+    mean = float(correct.mean())
+    if mean in (0.0, 1.0):
+        # No variance to estimate from: what N right (or wrong) answers say by themselves.
+        return exact_interval(round(mean * n_items), n_items, level)
+    seeds, items, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
+    df_residual = (n_seeds - 1) * (n_items - 1)
+    terms = [(seeds, n_seeds - 1), (items, n_items - 1), (-residual, df_residual)]
+    variance, df = max(satterthwaite(terms), (residual, df_residual))
+    half = stats.t.ppf(0.5 + level / 2, max(df, n_seeds - 1)) * math.sqrt(variance)
+    low, high = t_interval(correct.mean(axis=1).tolist(), level)
+    return max(min(mean - half, low), 0.0), min(max(mean + half, high), 1.0)
+
+
+def mean_difference(first, second):
+    """Return accuracy(first) - accuracy(second), exact before it is rounded: arms that are equal differ by 0.
+
+    Args:
+        first, second: (S1, N) and (S2, N) arrays of 0 and 1.
+    """
+    shares = [Fraction(int(np.sum(correct, dtype=float)), np.size(correct)) for correct in (first, second)]
+    return float(shares[0] - shares[1])
+
+
+def difference_interval(first, second, level=0.95):
+    """Return the interval (low, high) of accuracy(first) - accuracy(second); None when either has one seed.
+
+    Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
+    Var = Σ_arms (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the difference of the two arms' means on review i.
+    As in `mean_interval`, Var is at least Σ_arms MS_e / (S·N), and the wider of this and the interval over seeds alone
+    (`of_seeds_alone`) is taken. Where nothing varies at all, as between arms whose answers are the same, the interval
+    is what N reviews without an exception say by themselves.
+
+    Args:
+        first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
+    """
+    return _interval_of_shares([Term(1, first), Term(-1, second)], mean_difference(first, second), level)
+
+
+def fixed_contrast(correct, fixed, level=0.95):
+    """Compare an arm of several seeds with one that no seed changes: both answer the same reviews.
+
+    Var(difference) = (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the mean over seeds on review i less the other
+    arm's answer: the seeds of one arm and the reviews vary, the other arm's training does not. As in
+    `difference_interval`, the wider of this interval and Student's over seeds is taken, and the larger p.
+
+    Args:
+        correct: (S, N) array of 0 and 1.
+        fixed: (N,) array of 0 and 1 of the arm without seeds.
+        level: confidence.
+
+    Returns:
+        dict: difference, low, high, p (two-sided, of no difference; None where nothing varies). None for one seed.
+    """
+    terms = [Term(1, correct), Term(-1, np.asarray(fixed)[None], fixed=True)]
+    if not decidable(terms):
+        return None
+    difference = mean_difference(*(term.items for term in terms))
+    low, high = _interval_of_shares(terms, difference, level)
+    p = p_beyond(terms, difference) if spread(terms) else None
+    return {"difference": difference, "low": low, "high": high, "p": p}
+
+
+def interaction_interval(first, second, level=0.95):
+    """Return the interval (low, high) of what two differences of accuracy differ by; None where an arm has one seed.
+
+    Whether the difference between two starts depends on the recipe: two intervals that share values do not say that
+    it does not. Source: Schenker and Gentleman 2001, The American Statistician 55(3).
+
+    Args:
+        first, second: two arms each, all on the same N reviews: accuracy(first[0]) - accuracy(first[1]) less
+            accuracy(second[0]) - accuracy(second[1]).
+    """
+    terms = [Term(sign, correct) for sign, correct in zip((1, -1, 1, -1), (*first, *reversed(second)), strict=True)]
+    return _interval_of_shares(terms, mean_difference(*first) - mean_difference(*second), level)
+
+
+def _interval_of_shares(terms, difference, level):
+    """Return the interval of a contrast of accuracies; None where an arm that seeds change has one.
+
+    Where nothing varies at all it is what N reviews without an exception say by themselves.
+    """
+    if not decidable(terms):
+        return None
+    if found := interval(terms, difference, level):
+        return found
+    most, margin = len(terms) / 2, exact_interval(0, terms[0].items.shape[1], level)[1]
+    return max(difference - margin, -most), min(difference + margin, most)
+
+
+def margin_plan(first, second, margin, level=0.95, most=10**6):
+    """Return what would narrow the interval of two arms' difference to ± margin, if seeds go on varying as these do.
+
+    The components of variance that `difference_interval` sums are estimated from its mean squares, none below 0, and
+    its half width is computed from them for other numbers of seeds.
+
+    Args:
+        first, second: as there.
+        margin: half width, as a share.
+        level: of the interval.
+        most: seeds per arm beyond which none are named.
+
+    Returns:
+        (float, int or None): the half width that the same reviews would leave with seeds without end; the fewest seeds
+        per arm that narrow the interval to the margin, None where `most` do not. (None, None) for one seed.
+    """
+    terms = [Term(1, first), Term(-1, second)]
+    if not decidable(terms):
+        return None, None
+    n_items = terms[0].items.shape[1]
+    of_items, arms = components(terms)
+    of_seeds, noise, _ = zip(*arms, strict=True)
+
+    def half(n_seeds):
+        terms = [(of_items / n_items + sum(noise) / (n_seeds * n_items), n_items - 1)]
+        of_means = [one + each / n_items for one, each in zip(of_seeds, noise, strict=True)]
+        for whole, each in zip(of_means, noise, strict=True):
+            residual = each / (n_seeds * n_items)
+            terms += [(whole / n_seeds, n_seeds - 1), (-residual, (n_seeds - 1) * (n_items - 1))]
+        variance, df = satterthwaite(terms)
+        if variance <= 0:
+            return exact_interval(0, n_items, level)[1]
+        over_seeds, of_welch = satterthwaite([(one / n_seeds, n_seeds - 1) for one in of_means])
+        ends = ((variance, max(df, n_seeds - 1)), (over_seeds, of_welch))
+        return max(stats.t.ppf(0.5 + level / 2, dof) * math.sqrt(max(one, 0.0)) for one, dof in ends)
+
+    left = float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / n_items))
+    if not of_items and not sum(noise):
+        left = exact_interval(0, n_items, level)[1]
+    # More seeds never widen it.
+    fewest = 2 + bisect.bisect_left(range(2, most), True, key=lambda n_seeds: half(n_seeds) <= margin)
+    return left, fewest if fewest < most else None
+
+
+def item_draws(n_items, resamples, generator):
+    """Return (resamples, n_items) float32: how often each review is in each bootstrap sample of n_items reviews.
+
+    One set of draws serves every arm: the arms answered the same reviews, so they are resampled together.
+    """
+    draws = generator.integers(0, n_items, size=(resamples, n_items))
+    flat = (draws + np.arange(resamples)[:, None] * n_items).ravel()
+    return np.bincount(flat, minlength=resamples * n_items).reshape(resamples, n_items).astype(np.float32)
+
+
+def nested_bootstrap(correct, draws, generator):
+    """Return (resamples,) accuracies: S seeds drawn with replacement, then N reviews, the same for all seeds drawn.
+
+    Drawing the reviews anew for each seed would treat S·N answers as independent and lose most of the reviews'
+    variance, since all seeds answered the same ones.
+
+    Args:
+        correct: (S, N) array of 0 and 1.
+        draws: (resamples, N) counts of `item_draws`.
+        generator: numpy.random.Generator for the seeds.
+
+    Source: Owen 2007, The pigeonhole bootstrap, Annals of Applied Statistics 1(2).
+    """
+    correct = np.asarray(correct, dtype=np.float32)
+    n_seeds, n_items = correct.shape
+    accuracy = (draws @ correct.T) / n_items  # (resamples, S)
+    seeds = generator.integers(0, n_seeds, size=(len(draws), n_seeds))
+    return np.take_along_axis(accuracy, seeds, axis=1).mean(axis=1, dtype=float)
+
+
+def percentile_interval(values, level=0.95):
+    """Return the central (low, high) of bootstrap values."""
+    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
+
+
+def expected_best(accuracies):
+    """Return [E(best of 1), ..., E(best of n)]: what reporting the best of k seeds would print.
+
+    E(best of k) = Σ_i v_(i) · C(i - 1, k - 1) / C(n, k) over the sorted values: the mean maximum of all subsets.
+
+    Source: Tang et al. 2020, Showing Your Work Doesn't Always Work, ACL, equation for the unbiased estimator.
+    """
+    values = sorted(accuracies)
+    n = len(values)
+    return [
+        float(sum(value * math.comb(i, k - 1) for i, value in enumerate(values)) / math.comb(n, k))
+        for k in range(1, n + 1)
+    ]
+
+
+def welch_p(first, second):
+    """Return Welch's two-sided p of two samples of accuracies; None when it is not defined (n < 2, no variance).
+
+    No variance is seen in the values themselves: that of three equal ones, computed in floats, need not be 0.
+    """
+    if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
+        return None
+    return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
+
+
+def permute_seeds(first, second, seed=0):
+    """Return the two-sided permutation p of the difference of means over seeds, exact up to `SEED_PERMUTATIONS`.
+
+    It needs no test items. Where runs are exchangeable it is exact. Arms of unequal size whose spreads differ are not
+    exchangeable although their means be equal: the plain difference then errs in up to a quarter of studies. Arms of
+    unequal size are therefore permuted by the studentized difference, the size of Welch's t, which errs less (5 seeds
+    that vary ten times as much as the 10 of the other arm: 9 instead of 19 %), so no claim rests on it alone.
+
+    Source: Janssen 1997, Statistics & Probability Letters 36(1); Chung and Romano 2013, Annals of Statistics 41(2).
+    """
+    equal = len(first) == len(second)
+    result = stats.permutation_test(
+        (np.asarray(first, dtype=float), np.asarray(second, dtype=float)),
+        _difference_of_means if equal else _studentized,
+        vectorized=True,
+        n_resamples=SEED_PERMUTATIONS,
+        permutation_type="independent",
+        alternative="two-sided" if equal else "greater",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def _difference_of_means(first, second, axis):
+    """Return mean(first) - mean(second), rounded: a permutation as extreme as the data counts as such."""
+    return np.round(first.mean(axis=axis) - second.mean(axis=axis), DIGITS)
+
+
+def _studentized(first, second, axis):
+    """Return t² / (1 + t²) of Welch's t, rounded as above: 0 to 1, also where nothing varies."""
+    gap = _difference_of_means(first, second, axis)
+    one, other = (values.var(axis=axis, ddof=1) / values.shape[axis] for values in (first, second))
+    # Accuracies whose differences are below this are equal: sums of floats lose as much.
+    total = gap**2 + np.where(one + other > 10.0 ** (-2 * DIGITS), one + other, 0.0)
+    return np.round(np.divide(gap**2, total, out=np.zeros_like(total), where=total > 0), STUDENTIZED_DIGITS)
+
+
+def seed_floor(n_first, n_second):
+    """Return the smallest p that `permute_seeds` can reach: 2 / C(n1 + n2, n1), at most 1; 1 / C with unequal sizes.
+
+    With as many seeds a side the arms' exchange is as extreme as the data; with unequal sizes it is no permutation.
+    Of permutations drawn at random the data themselves are one of `SEED_PERMUTATIONS` + 1.
+    """
+    sides = 2 if n_first == n_second else 1
+    return min(1.0, max(sides / math.comb(n_first + n_second, n_first), sides / (SEED_PERMUTATIONS + 1)))
+
+
+def permute_items(first, second, resamples=9999, seed=0):
+    """Return the two-sided paired permutation p over test reviews of two arms' mean correctness.
+
+    It judges these trained models on reviews like these; it says nothing about other seeds.
+
+    Args:
+        first, second: (S1, N), (S2, N) arrays of 0 and 1.
+        resamples: random swaps of the two arms' results per review (exact when 2^n is not more).
+
+    Returns:
+        float: 1 where the arms differ on one review at most, since a swap leaves the size of that difference.
+    """
+    # Means times S1 · S2: whole numbers, so that swaps as extreme as the data count as such.
+    sums = [np.sum(correct, axis=0, dtype=float).astype(int) for correct in (first, second)]
+    first, second = sums[0] * len(second), sums[1] * len(first)
+    differs = first != second  # a review on which the arms agree adds 0 whichever way it is swapped
+    if differs.sum() < 2:
+        return 1.0
+    result = stats.permutation_test(
+        (first[differs], second[differs]),
+        lambda a, b, axis: (a - b).sum(axis=axis),
+        vectorized=True,
+        n_resamples=resamples,
+        batch=1000,
+        permutation_type="samples",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def mcnemar_p(first, second):
+    """Return (only first right, only second right, exact McNemar p) of two runs on the same reviews.
+
+    Args:
+        first, second: (N,) arrays of 0 and 1.
+    """
+    first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    table = [
+        [int((first & second).sum()), int((first & ~second).sum())],
+        [int((~first & second).sum()), int((~first & ~second).sum())],
+    ]
+    return table[0][1], table[1][0], min(1.0, float(mcnemar(table, exact=True).pvalue))
+
+
+def holm(p_values):
+    """Return Holm-adjusted p values in the same order; a None (no test) stays None and is not counted."""
+    kept = [i for i, p in enumerate(p_values) if p is not None]
+    adjusted = [None] * len(p_values)
+    if kept:
+        for i, p in zip(kept, multipletests([p_values[i] for i in kept], method="holm")[1], strict=True):
+            adjusted[i] = float(p)
+    return adjusted
+
+
+def correct(rows, *columns):
+    """Add Holm-adjusted p values over all rows, in place: of the column p a column p_holm, and so on."""
+    for column in columns:
+        for row, p in zip(rows, holm([row[column] for row in rows]), strict=True):
+            row[f"{column}_holm"] = p
+
+
+def minimum_detectable(first, second, alpha=0.05, power=0.8):
+    """Return the true difference that a t-test over these seeds would find with the given power; None for one seed.
+
+    Cohen's d by statsmodels' `TTestIndPower`, times the pooled standard deviation.
+    """
+    n1, n2 = len(first), len(second)
+    if min(n1, n2) < 2:
+        return None
+    # Exact sums: of equal values numpy's need not be 0.
+    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
+    effect = TTestIndPower().solve_power(nobs1=n1, ratio=n2 / n1, alpha=alpha, power=power)
+    return float(np.squeeze(effect) * pooled)
+
+
+def seeds_needed(first, second, alpha=0.05, power=0.8):
+    """Return how many seeds an arm would need for a t-test to find the difference seen with the given power.
+
+    As `minimum_detectable`, of two arms with equally many seeds whose spread is that of these. None where that says
+    nothing: one seed, no difference, or no spread.
+
+    Returns:
+        int: at least 2.
+    """
+    n1, n2 = len(first), len(second)
+    gap = abs(statistics.fmean(first) - statistics.fmean(second))
+    # Means of the same counts in another order differ by rounding.
+    if min(n1, n2) < 2 or gap < 1e-12 or len(set(first)) == len(set(second)) == 1:
+        return None
+    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
+    effect = gap / pooled
+    # Not a number where the effect is too large for scipy's noncentral t.
+    if not TTestIndPower().power(effect, nobs1=2, alpha=alpha) < power:
+        return 2
+    return math.ceil(float(np.squeeze(TTestIndPower().solve_power(effect_size=effect, alpha=alpha, power=power))))
+
+
+def probability_better(first, second):
+    """Return the share of pairs (a run of first, a run of second) in which first is better; a tie counts half."""
+    # Mann and Whitney's U counts these pairs; its p is not wanted, so the quick one will do.
+    return float(stats.mannwhitneyu(first, second, method="asymptotic").statistic / (len(first) * len(second)))
+
+
+def sampling_margin(accuracy, n_items, level=0.95):
+    """Return the half width that n reviews alone give an accuracy: z · √(p (1 - p) / n).
+
+    statsmodels' `proportion_confint(method="normal")` gives the interval cut off at 0 and 1, not its half width.
+    """
+    return float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(accuracy * (1 - accuracy) / n_items))
+
+
+def exact_interval(n_correct, n_items, level=0.95):
+    """Return the Clopper-Pearson interval of one model's accuracy (statsmodels, method `beta`)."""
+    low, high = proportion_confint(n_correct, n_items, 1 - level, method="beta")
+    return float(low), float(high)
+
+
+def chance_p(n_correct, n_items, majority_share):
+    """Return the one-sided exact binomial p of at least n_correct of n_items against the majority class's share."""
+    return float(stats.binomtest(n_correct, n_items, majority_share, alternative="greater").pvalue)

@@ -1,0 +1,132 @@
+"""The runs in one table, their accuracy by arm and by epoch, and the gap between training and validation."""
+
+from study.products import ARM, RUN, Product, Rule, figure
+
+# All arms over training: as measured, and the highest so far.
+MEASURES = ("accuracy", "highest_so_far")
+
+
+def arm_names(config):
+    """Return the names of the study's arms."""
+    return list(config["finetuning"]["arms"])
+
+
+def colours(config):
+    """Return the palette of the figures."""
+    return config["report"]["colours"]
+
+
+CURVES = {
+    "curves": ("figures/accuracy_by_epoch/{arm}", "plot_accuracy_by_epoch", "accuracy_by_epoch", "Accuracy by epoch"),
+    "all_curves": ("figures/arms_by_epoch/{measure}", "plot_arms_by_epoch", "arms_by_epoch", "Arms compared"),
+    "training_curves": (
+        "figures/train_and_valid/{arm}",
+        "plot_train_and_valid",
+        "train_and_valid",
+        "Training and validation",
+    ),
+}
+CURVE_COLUMNS = {
+    "curves": f"{RUN} epoch update split accuracy chosen",
+    "all_curves": f"{ARM} split epoch update n_seeds mean sd_ddof1 sd_ddof0 min max",
+    "training_curves": f"{RUN} epoch update split metric value chosen",
+}
+
+
+def curves(key):
+    """Return the rows of a family of curves: drawings, and the table of each."""
+    path, rule, caption, subcategory = CURVES[key]
+    each = (lambda config: MEASURES) if "{measure}" in path else arm_names
+    labels = {"figure": "all arms over training: {measure}"} if "{measure}" in path else {"arm": "{arm}"}
+    facts = {"each": each, "caption": caption, "subcategory": subcategory, "labels": labels}
+    table = Product(f"{key}_data", f"{path}.tsv", rule, "tables", CURVE_COLUMNS[key], each=each, page=True)
+    return [*figure(key, path, rule, ("svgs", "pngs"), **facts), table]
+
+
+PRODUCTS = [
+    Product(
+        "runs",
+        "runs.tsv",
+        "aggregate_runs",
+        columns=f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy n_correct_test n_train "
+        "n_valid n_test total_updates warmup_updates train_seconds precision threads",
+        caption="runs",
+        labels={"table": "runs"},
+        page=True,
+        crate=True,
+    ),
+    Product(
+        "history",
+        "history.tsv",
+        "aggregate_runs",
+        columns=f"{RUN} epoch update split metric value",
+        caption="history",
+        labels={"table": "history by epoch"},
+        page=True,
+        crate=True,
+    ),
+    Product(
+        "test_accuracy",
+        "test_accuracy.tsv",
+        "tabulate_test_accuracy",
+        "tsv",
+        columns=f"{ARM} n_seeds mean sd_ddof1 sd_ddof0 min max",
+        caption="test_accuracy",
+        labels={"table": "test accuracy by arm"},
+        page=True,
+        crate=True,
+    ),
+    Product("test_accuracy_markdown", "test_accuracy.md", "tabulate_test_accuracy", "markdown", page=True),
+    Product("test_accuracy_latex", "test_accuracy.tex", "tabulate_test_accuracy", "latex", page=True),
+    *(row for key in CURVES for row in curves(key)),
+    *figure(
+        "arms_figure",
+        "figures/arms",
+        "plot_arms",
+        caption="arms",
+        subcategory="Arms compared",
+        labels={"figure": "test accuracy by arm"},
+    ),
+    Product(
+        "arms_data",
+        "figures/arms.tsv",
+        "plot_arms",
+        "data",
+        columns=f"{ARM} n_seeds mean level t_low t_high majority_share",
+        page=True,
+    ),
+    Product(
+        "overfitting_runs",
+        "overfitting/runs.tsv",
+        "measure_overfitting",
+        "by_run",
+        columns=f"{RUN} n_train n_valid epoch update last_train_loss last_valid_loss last_train_accuracy "
+        "last_valid_accuracy lowest_valid_loss_epoch lowest_valid_loss loss_gap accuracy_gap valid_loss_rise",
+        caption="overfitting_runs",
+        labels={"table": "gap to validation by run"},
+        page=True,
+        crate=True,
+    ),
+    Product(
+        "overfitting_arms",
+        "overfitting/arms.tsv",
+        "measure_overfitting",
+        "arms",
+        columns=f"{ARM} n_seeds epoch update n_train n_valid last_train_loss last_valid_loss last_train_accuracy "
+        "last_valid_accuracy lowest_valid_loss loss_gap loss_gap_sd_ddof1 accuracy_gap accuracy_gap_sd_ddof1 "
+        "valid_loss_rise n_past_lowest level valid_accuracy_half_width",
+        caption="overfitting_arms",
+        labels={"table": "gap to validation by arm"},
+        page=True,
+        crate=True,
+    ),
+]
+EPOCHS = {"runs": "runs", "history": "history", "manifest": "manifest"}
+RULES = [
+    Rule("tabulate_test_accuracy", {"runs": "runs"}),
+    Rule("plot_accuracy_by_epoch", EPOCHS, {"arms": arm_names, "colours": colours}),
+    Rule("plot_arms_by_epoch", EPOCHS, {"measures": lambda config: list(MEASURES), "colours": colours}),
+    Rule("plot_train_and_valid", EPOCHS, {"arms": arm_names, "colours": colours}),
+    Rule("measure_overfitting", {"runs": "runs", "history": "history"}),
+    Rule("plot_arms", {"runs": "runs", "manifest": "manifest"}, {"colours": colours}),
+]

@@ -1,0 +1,82 @@
+"""Where runs go wrong: by review, by class, by length, by confidence."""
+
+from study.products import Product, Rule, figure
+
+FIGURES = ("confusion", "agreement", "calibration", "by_length")
+SUMMARY = "mean sd_ddof1 min max t_low t_high"
+
+
+def run_keys(config):
+    """Return the arm and seed of every run, in the order of the predictions."""
+    return [(arm, str(seed)) for arm in config["finetuning"]["arms"] for seed in config["finetuning"]["seeds"]]
+
+
+def show_texts(config):
+    """Say whether the page may show the texts; by default it leaves out the words of texts from elsewhere."""
+    chosen = config["report"]["show_texts"]
+    return config["data"]["source"] == "embedded" if chosen == "auto" else chosen
+
+
+def table(name, rule, columns, output="", **labels):
+    """Return the row of a table of errors."""
+    facts = {"caption": "classes", "labels": labels} if labels else {}
+    return Product(
+        f"errors_{name}", f"errors/{name}.tsv", rule, output or name, columns, page=True, crate=True, **facts
+    )
+
+
+PRODUCTS = [
+    Product(
+        "errors",
+        "errors.tsv",
+        "count_errors",
+        columns="id label n_runs n_right outcome",
+        caption="errors",
+        labels={"table": "errors by review"},
+        page=True,
+        crate=True,
+    ),
+    table("confusion", "measure_errors", "arm seed label prediction n_reviews share"),
+    table("calibration", "measure_errors", "arm bin bin_low bin_high n_answers confidence accuracy"),
+    table("by_length", "measure_errors", "arm bin bin_low bin_high n_reviews n_seeds mean min max"),
+    table("agreement", "measure_errors", "arm_a seed_a arm_b seed_b share"),
+    table("runs", "measure_errors", "arm seed n_test n_wrong confidence calibration_error"),
+    table("counts", "measure_errors", "n_right n_runs n_reviews"),
+    # It may hold the reviews' words.
+    Product("hardest", "errors/hardest.jsonl", "measure_errors", "hard", page=True),
+    *figure(
+        "error_figures",
+        "figures/errors/{name}",
+        "measure_errors",
+        ("svgs", "pngs"),
+        each=lambda config: FIGURES,
+        caption="errors",
+        subcategory="Errors",
+        labels={"figure": "{name}"},
+    ),
+    table(
+        "by_class",
+        "measure_classes",
+        f"arm label metric n_reviews n_seeds {SUMMARY}",
+        "by_label",
+        table="measures by class",
+    ),
+    table("macro", "measure_classes", f"arm metric n_seeds {SUMMARY}", table="means over classes"),
+    table("confusion_arms", "measure_classes", f"arm label prediction n_seeds {SUMMARY}", table="confusion by arm"),
+]
+RULES = [
+    Rule("count_errors", {"predictions": "predictions"}),
+    # Test reviews are read for their lengths, and for their words where the report may show them: nothing is chosen
+    # here. Others wait for its tables; figures do not.
+    Rule(
+        "measure_errors",
+        {"predictions": "predictions", "reviews": "test_reviews", "manifest": "manifest"},
+        {
+            "run_keys": run_keys,
+            "show_texts": show_texts,
+            "colours": lambda config: config["report"]["colours"],
+        },
+        priority=1,
+    ),
+    Rule("measure_classes", {"confusion": "errors_confusion"}),
+]

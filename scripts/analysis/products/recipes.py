@@ -1,0 +1,129 @@
+"""Recipes: learning rates and epochs that starts are compared at, where a study tries several."""
+
+from analysis.products.errors import run_keys
+from analysis.products.statistics import PAIRS
+from finetuning.recipes import compared_recipes, tried_recipes
+from study.products import Product, Rule, figure
+
+
+def tried(config):
+    """Return the recipes of the starts that have several."""
+    return tried_recipes(config["finetuning"])
+
+
+def compared(config):
+    """Return those that pretrained and random arms share."""
+    return compared_recipes(tried(config))
+
+
+def has_tried(config):
+    """Say whether a start has several recipes."""
+    return bool(tried(config))
+
+
+def has_compared(config):
+    """Say whether pretrained and random arms share several."""
+    return bool(compared(config))
+
+
+def has_starts(config):
+    """Say whether starts have a choice that no pair of pretrained and random arms shares."""
+    return len(tried(config)) > len(compared(config))
+
+
+def table(key, file, rule, output, when, columns, label=""):
+    """Return the row of a table of recipes."""
+    facts = {"caption": "recipes", "labels": {"table": label}} if label else {}
+    return Product(key, file, rule, output, columns, when, page=True, crate=True, **facts)
+
+
+PRODUCTS = [
+    table(
+        "recipes",
+        "recipes.tsv",
+        "choose_recipes",
+        "table",
+        has_tried,
+        "pair start arm init peak_lr epochs n_seeds n_valid valid_mean valid_sd_ddof1 best n_tied mean sd_ddof1 min "
+        "max level t_low t_high",
+        "recipes, chosen on validation",
+    ),
+    table(
+        "recipe_runs",
+        "recipes/runs.tsv",
+        "choose_recipes",
+        "seeds",
+        has_tried,
+        "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
+    ),
+    table(
+        "recipe_starts",
+        "recipes/starts.tsv",
+        "compare_starts",
+        "pairs",
+        has_starts,
+        PAIRS,
+        "starts, each with its own recipe",
+    ),
+    table(
+        "recipe_differences",
+        "recipes/differences.tsv",
+        "compare_recipes",
+        "differing",
+        has_compared,
+        "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level low high joint_low "
+        "joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed items_margin margin "
+        "margin_seeds claim",
+        "differences by recipe",
+    ),
+    table(
+        "recipe_interactions",
+        "recipes/interactions.tsv",
+        "compare_recipes",
+        "interacting",
+        has_compared,
+        "pair epochs_a peak_lr_a epochs_b peak_lr_b difference_a difference_b interaction level low high joint_low "
+        "joint_high",
+    ),
+    *figure(
+        "recipe_figure",
+        "figures/recipes",
+        "plot_recipes",
+        when=has_compared,
+        caption="recipes",
+        subcategory="Arms compared",
+        labels={"figure": "accuracy by learning rate"},
+    ),
+]
+RULES = [
+    # Chosen on validation; the accuracies on test are for what is said of the choice.
+    Rule("choose_recipes", {"runs": "runs"}, {"recipes": tried}, has_tried),
+    Rule(
+        "compare_starts",
+        {
+            "runs": "runs",
+            "predictions": "predictions",
+            "table": "recipes",
+            "learned": "learned",
+            "manifest": "manifest",
+        },
+        {"run_keys": run_keys},
+        has_starts,
+    ),
+    Rule(
+        "compare_recipes",
+        {"runs": "runs", "predictions": "predictions", "table": "recipes"},
+        {"run_keys": run_keys, "recipes": compared},
+        has_compared,
+    ),
+    Rule(
+        "plot_recipes",
+        {
+            "table": "recipes",
+            "differing": "recipe_differences",
+            "seeds": "recipe_runs",
+            "manifest": "manifest",
+        },
+        when=has_compared,
+    ),
+]

@@ -1,0 +1,36 @@
+"""The columns of a table of texts that a study asks for, by name or by number."""
+
+import itertools
+import unicodedata
+
+from common.errors import StudyError
+
+# Columns of a file that a message names.
+SHOWN_COLUMNS = 20
+
+
+def numbered(columns):
+    """Tell whether columns are given by their numbers: the file has no header."""
+    return any(isinstance(column, int) for column in columns)
+
+
+def as_asked(cells, columns):
+    """Return the names of a header; one that is a wanted column in another Unicode form is written as that is."""
+    asked = {unicodedata.normalize("NFC", column): column for column in columns}
+    names = [cell.strip() for cell in cells]
+    return [name if name in columns else asked.get(unicodedata.normalize("NFC", name), name) for name in names]
+
+
+def check_names(path, names, columns):
+    """Refuse a header that lacks a wanted column or has one twice."""
+    for column in columns:
+        if names.count(column) != 1:
+            found = f"the column {column!r} twice" if column in names else f"no column {column!r}"
+            raise StudyError(f"{path} has {found}; its columns are {listed(names)}")
+
+
+def listed(names):
+    """Return the first names of columns in words."""
+    shown = [f"{name!r:.40}" for name in itertools.islice(names, SHOWN_COLUMNS)]
+    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
+    return ", ".join(shown) + more or "none"

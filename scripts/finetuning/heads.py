@@ -1,0 +1,108 @@
+"""The classification head that came with another's model: its rows matched to the study's classes by name."""
+
+import copy
+import re
+
+import torch
+from transformers import AutoModelForSequenceClassification
+
+from common.errors import StudyError
+
+# Names that say no more than a number, as Transformers gives them to classes without names.
+GENERIC = re.compile(r"(label|class)?[ _-]*\d+", re.IGNORECASE)
+NEW, KEPT, REORDERED = "new", "kept", "kept, with its rows in the study's order"
+
+
+def class_names(fields, place):
+    """Return the names of a head's classes in the order of its rows; None where config.json does not name them.
+
+    Args:
+        fields: content of config.json.
+        place: how messages call the model.
+
+    Raises:
+        StudyError: `id2label` is no map from 0, 1, ..., or `label2id` contradicts it.
+    """
+    named, numbers = fields.get("id2label"), fields.get("label2id")
+    if not named and isinstance(numbers, dict):
+        named = {number: name for name, number in numbers.items()}
+    if not named:
+        return None
+    try:
+        by_number = {int(number): str(name) for number, name in named.items()}
+        names = [by_number[k] for k in range(len(by_number))]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StudyError(
+            f"{place}: `id2label` of config.json must give the numbers 0, 1, 2, ... a name each; correct it"
+        ) from error
+    if all(GENERIC.fullmatch(name) for name in names):
+        return names
+    # Of two classes of one name no map back can say more than one.
+    if isinstance(numbers, dict) and set(numbers) == set(names) and len(numbers) == len(names):
+        wrong = next((name for k, name in enumerate(names) if str(numbers[name]) != str(k)), None)
+        if wrong is not None:
+            raise StudyError(
+                f"{place}: config.json numbers the class {wrong} {names.index(wrong)} in `id2label` and "
+                f"{numbers[wrong]} in `label2id`; correct the one that is wrong"
+            )
+    return names
+
+
+def order_of(names, classes):
+    """Return the row of a head for each class of a study; None where the names do not match.
+
+    Case and blanks at the ends are looked over where that leaves no two names alike.
+
+    Args:
+        names: of the head's rows.
+        classes: of the study, in order.
+
+    >>> order_of(["good", "bad"], ["bad", "good"])
+    [1, 0]
+    """
+    for form in (str, lambda name: str(name).strip().casefold()):
+        rows = {form(name): row for row, name in enumerate(names)}
+        wanted = [form(name) for name in classes]
+        if len(rows) == len(names) and len(set(wanted)) == len(wanted) and set(rows) == set(wanted):
+            return [rows[name] for name in wanted]
+    return None
+
+
+def rows_by_class(model):
+    """Return the names of the head's tensors that have one row a class.
+
+    Those whose first dimension grows in a model of one class more: no list of names would serve every family.
+    """
+    config = copy.deepcopy(model.config)
+    n_classes = config.num_labels
+    config.num_labels = n_classes + 1
+    with torch.device("meta"):
+        larger = dict(
+            AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).named_parameters()
+        )
+    return [name for name, tensor in model.named_parameters() if len(larger[name]) != len(tensor)]
+
+
+def match_head(fields, classes, place):
+    """Return the row that each class has in a head that came with the model.
+
+    Args:
+        fields: content of config.json.
+        classes: names of the study's classes in order.
+        place: how messages call the model.
+
+    Returns:
+        list[int] or None: the rows; None: config.json does not name the classes, so positions alone would decide.
+
+    Raises:
+        StudyError: its classes have other names than the study's.
+    """
+    names = class_names(fields, place)
+    order = order_of(names, classes) if names else None
+    if order is not None or not names or all(GENERIC.fullmatch(name) for name in names):
+        return order
+    setting = re.sub(r"(finetuning\.models\.[^.:]+).*", r"\1", place)
+    raise StudyError(
+        f"{place} has a classification head for {', '.join(names)} (`id2label` of config.json), and data.labels is "
+        f"{', '.join(map(str, classes))}; name the classes alike, or set {setting}.new_head: true to draw a new head"
+    )

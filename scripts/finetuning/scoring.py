@@ -1,0 +1,113 @@
+"""Padded batches, scoring in float32 (the Hugging Face arm's), and the summary of scores (both arms')."""
+
+import inspect
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+import measures
+from finetuning.token_ids import apart
+from training.batching import length_sorted_batches
+
+PAD = 1
+# What a model is told of a pair beside ids and mask.
+SEGMENTS = "token_type_ids"
+
+
+def padding_of(model):
+    """Return the id that fills up a model's batches; the attention mask hides it."""
+    pad = getattr(model.config, "pad_token_id", None)
+    return PAD if pad is None else pad
+
+
+def has_segments(model):
+    """Tell whether a model is told which of two texts a token belongs to."""
+    takes = SEGMENTS in inspect.signature(model.forward).parameters
+    return takes and getattr(model.config, "type_vocab_size", 0) > 1
+
+
+def pad_batch(sequences, labels=None, length=None, pad=PAD, segments=False):
+    """Return a padded batch.
+
+    Args:
+        sequences: list of B integer arrays, as `finetuning.token_ids` has them.
+        labels: B labels, or None.
+        length: T, tokens to pad to; None: those of the longest sequence.
+        pad: id of the padding.
+        segments: whether the model takes them, see `has_segments`.
+
+    Returns:
+        dict: input_ids, attention_mask: int64 (B, T); of pairs for such a model also token_type_ids; labels: int64
+        (B,) when given.
+    """
+    length = length or max(len(sequence) for sequence in sequences)
+    ids = np.full((len(sequences), length), pad, dtype=np.int64)
+    mask, kinds = (np.zeros((len(sequences), length), dtype=np.int64) for _ in range(2))
+    for row, sequence in enumerate(sequences):
+        ids[row, : len(sequence)], kinds[row, : len(sequence)] = apart(sequence)
+        mask[row, : len(sequence)] = 1
+    batch = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+    if segments and kinds.any():
+        batch[SEGMENTS] = torch.from_numpy(kinds)
+    if labels is not None:
+        batch["labels"] = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+    return batch
+
+
+def score(model, sequences, batch_size, progress=None):
+    """Return the class scores of sequences, in float32 and without dropout.
+
+    Args:
+        model: a sequence classifier; its training mode is restored.
+        sequences: list of n integer arrays.
+        batch_size: sequences scored at once, sorted by length.
+        progress: label of a progress bar; None: no bar.
+
+    Returns:
+        torch.Tensor: logits (n, classes), float32, on the CPU, in the order of `sequences`.
+    """
+    device = next(model.parameters()).device
+    was_training = model.training
+    model.eval()
+    logits = None
+    batches = length_sorted_batches([len(sequence) for sequence in sequences], batch_size)
+    with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+        for batch in tqdm(batches, desc=progress, disable=progress is None):
+            inputs = pad_batch([sequences[i] for i in batch], pad=padding_of(model), segments=has_segments(model))
+            output = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
+            if logits is None:
+                logits = torch.empty(len(sequences), output.shape[1])
+            logits[torch.as_tensor(batch)] = output
+    model.train(was_training)
+    return logits
+
+
+def measured(name, logits, labels):
+    """Return {measure: its value} of scored examples; {} where no measure is named.
+
+    Args:
+        name: of a measure, or None.
+        logits: float32 (n, classes).
+        labels: n labels.
+    """
+    if name is None:
+        return {}
+    probabilities = torch.softmax(torch.as_tensor(logits).double(), dim=1).numpy()
+    answers = torch.as_tensor(logits).argmax(dim=1).numpy()
+    return {name: measures.load(name).value(np.asarray(labels, dtype=np.int64), answers, probabilities)}
+
+
+def summarize(logits, labels, measure=None):
+    """Return loss (nats, mean per example), accuracy (fraction) and n_correct of scored examples.
+
+    Args:
+        logits: float32 (n, classes).
+        labels: n labels.
+        measure: name of a measure to return, too.
+    """
+    labels = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+    correct = int((logits.argmax(dim=1) == labels).sum())
+    loss = float(torch.nn.functional.cross_entropy(logits.double(), labels))
+    found = {"loss": loss, "accuracy": correct / len(labels), "n_correct": correct}
+    return found | measured(measure, logits, labels)

@@ -1,0 +1,95 @@
+"""Which epoch of a run is tested: one tie rule for both frameworks."""
+
+import measures
+from common.errors import StudyError
+
+RULE = "earliest of equals"
+
+
+def whole(text):
+    """Return a table cell as an integer.
+
+    Raises:
+        ValueError: the cell is not a whole number.
+    """
+    value = float(text)
+    if value != int(value):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(value)
+
+
+def validation_points(rows, name, by="accuracy"):
+    """Return a run's validation results by epoch.
+
+    Args:
+        rows: the run's history (epoch, update, split, metric, value; strings).
+        name: of the file, for messages.
+        by: measure that chooses the epoch, of `measures.names()`.
+
+    Returns:
+        list[dict]: epoch, update, n_correct (integers), accuracy (fraction) and the value of `by`, sorted by epoch.
+
+    Raises:
+        StudyError: no validation rows, an epoch without one of the metrics, a value twice or unreadable.
+    """
+    points, metrics = {}, dict.fromkeys(("accuracy", "n_correct", by))
+    for line, row in enumerate(rows, start=2):
+        if row["split"] != "valid" or row["metric"] not in metrics:
+            continue
+        try:
+            epoch, update = whole(row["epoch"]), whole(row["update"])
+            value = whole(row["value"]) if row["metric"] == "n_correct" else float(row["value"])
+        except (TypeError, ValueError) as error:
+            raise StudyError(f"{name}, line {line}: {error}; train this run again") from error
+        point = points.setdefault(epoch, {"epoch": epoch, "update": update})
+        if row["metric"] in point or point["update"] != update:
+            raise StudyError(f"{name}, line {line}: epoch {epoch} has two validation results; train this run again")
+        point[row["metric"]] = value
+    if not points:
+        raise StudyError(f"{name} has no validation results (split valid): train this run again")
+    for epoch, point in points.items():
+        for metric in metrics:
+            if metric not in point:
+                raise StudyError(f"{name}: epoch {epoch} has no validation {metric}; train this run again")
+    return [points[epoch] for epoch in sorted(points)]
+
+
+def worth(point, by="accuracy"):
+    """Return what makes an epoch better than another: the greater the better.
+
+    Counts are compared, not accuracies: two frameworks may round the same quotient differently.
+    """
+    if by == "accuracy":
+        return point["n_correct"]
+    return point[by] if measures.load(by).HIGHER_IS_BETTER else -point[by]
+
+
+def earliest_best(points, by="accuracy"):
+    """Return the point with the most correct validation examples, or the best by another measure, earliest of equals.
+
+    fairseq keeps the last of equals and the Hugging Face trainer the first, so neither's choice is used.
+    """
+    return min(points, key=lambda point: (-worth(point, by), point["epoch"]))
+
+
+def describe_choice(points, by="accuracy"):
+    """Return what `selected.json` holds.
+
+    Args:
+        points: what `validation_points` returns.
+        by: measure that chooses the epoch.
+
+    Returns:
+        dict: epoch, update, valid_accuracy (fraction), n_correct, rule, n_equal (epochs that share the best value, the
+        chosen one among them); by another measure than accuracy also select_by and its value.
+    """
+    best = earliest_best(points, by)
+    found = {
+        "epoch": best["epoch"],
+        "update": best["update"],
+        "valid_accuracy": best["accuracy"],
+        "n_correct": best["n_correct"],
+        "n_equal": sum(worth(point, by) == worth(best, by) for point in points),
+        "rule": RULE,
+    }
+    return found if by == "accuracy" else found | {"select_by": by, "value": best[by]}

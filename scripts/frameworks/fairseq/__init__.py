@@ -1,0 +1,33 @@
+"""fairseq, with the study's tasks and criterion as a plug-in: facts."""
+
+from frameworks.matched import matched_settings
+
+LABEL = "fairseq"
+RECIPE = "in the lab's recipe for fairseq"
+TRAINER = "fairseq (and converted to this form)"
+ENVIRONMENT = "fairseq"
+INITS = ("pretrained", "random")
+CHECKPOINTS = True
+# Its model keeps the language-model head.
+TERMS = ("head", "lm_head")
+STEPS = {
+    "binarize_texts": "frameworks/fairseq/binarize_texts.py",
+    "finetune_fairseq": "frameworks/fairseq/train.py",
+    "select_checkpoint": "finetuning/select_checkpoint.py",
+    "evaluate_fairseq": "frameworks/fairseq/score.py",
+}
+
+
+def arm_settings(finetuning, arm):
+    """Return the settings of an arm's runs: those of both protocols, with batches at random in `published`.
+
+    Args:
+        finetuning: config section `finetuning`, with protocol and training as the arm has them.
+        arm: its entry in `finetuning.arms`.
+
+    Source: the course's handout.
+    """
+    settings = matched_settings(finetuning)
+    if finetuning["protocol"] == "published":
+        settings["batching"] = "random"
+    return settings

@@ -1,0 +1,308 @@
+"""Hugging Face's Trainer with the study's batches, optimizer, schedule, precision, records and resumable state."""
+
+import dataclasses
+import functools
+import json
+import os
+import tempfile
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from common.errors import StudyError
+from common.files import grant, write_text
+from finetuning.scoring import has_segments, pad_batch, padding_of, score, summarize
+from finetuning.token_ids import read_token_ids
+from training.batching import count_updates, epoch_batches, padded_length
+from training.divergence import refuse_divergence
+from training.dropout import cheap_dropout
+from training.imports import postponed, without
+from training.process import release_memory
+from training.schedule import learning_rate
+
+# PEFT, which the Trainer loads, would load it for 4-bit weights.
+with without("bitsandbytes"), postponed("scipy.optimize"):
+    from transformers import Trainer, TrainingArguments
+    from transformers.trainer import TRAINER_STATE_NAME
+
+
+class Reviews(Dataset):
+    """Token ids and labels of a split."""
+
+    def __init__(self, path):
+        self.sequences, self.labels = read_token_ids(path)
+        self.lengths = [len(sequence) for sequence in self.sequences]
+
+    def __len__(self):
+        """Return the number of reviews."""
+        return len(self.sequences)
+
+    def __getitem__(self, i):
+        """Return the token ids (int32 array) and the label of review `i`."""
+        return self.sequences[i], self.labels[i]
+
+
+class PlannedBatches:
+    """Batch sampler of the study's plan; the epoch is set from outside."""
+
+    def __init__(self, lengths, batch_size, seed, rule):
+        self.lengths, self.batch_size, self.seed, self.rule = lengths, batch_size, seed, rule
+        self.epoch = 1
+
+    def __iter__(self):
+        """Yield the epoch's batches, lists of review numbers."""
+        yield from epoch_batches(self.lengths, self.batch_size, self.seed, self.epoch, self.rule)
+
+    def set_epoch(self, epoch):
+        """Plan the batches of the Trainer's (0-based) epoch; the study counts from 1."""
+        self.epoch = epoch + 1
+
+    def __len__(self):
+        """Return the batches an epoch."""
+        return count_updates(len(self.lengths), self.batch_size, 1)
+
+
+class PlannedLoader(DataLoader):
+    """Loader that passes on the Trainer's epoch."""
+
+    def set_epoch(self, epoch):
+        """Plan the batches of that epoch."""
+        self.batch_sampler.set_epoch(epoch)
+
+
+def collate(examples, limit, pad, segments=False):
+    """Turn (ids, label) pairs into a padded batch; `limit`: see `training.batching.padded_length`; `pad`: its id."""
+    sequences, labels = zip(*examples, strict=True)
+    return pad_batch(sequences, labels, padded_length(max(map(len, sequences)), limit), pad, segments)
+
+
+class StudyTrainer(Trainer):
+    """The Trainer with the study's batch plan, optimizer, schedule, precision and records.
+
+    Attributes:
+        tuning: the `finetuning.runs.Run`; it is given the state after every `save_every` updates (0: never).
+        saved: such a state, to go on from, or None.
+        merged: function that returns the model to save; None: the one that is trained.
+        records: see `finetuning.runs.history_rows`.
+        rates: the learning rate of every update.
+    """
+
+    SECTION = "finetuning.training"
+
+    def __init__(self, tuning, save_every, saved, merged=None, **kwargs):
+        self.tuning, self.settings = tuning, tuning.settings
+        self.save_every, self.saved, self.merged = save_every, saved, merged
+        self.records, self.rates = [], []
+        super().__init__(**kwargs)
+        self._start_sums()
+
+    def train(self):
+        """Train from the start, or on from `saved`."""
+        if self.saved is None:
+            super().train()
+            return
+        # The number of updates made is all that the Trainer takes from a file; the rest is `_take_up`'s.
+        with tempfile.TemporaryDirectory() as place:
+            write_text(os.path.join(place, TRAINER_STATE_NAME), self.saved["trainer"])
+            super().train(resume_from_checkpoint=place)
+
+    def _start_sums(self):
+        self.sums = torch.zeros(2, device=self.args.device, dtype=torch.float64)
+        self.seen = 0
+
+    def get_train_dataloader(self):
+        """Return batches of the plan that both frameworks follow."""
+        plan = PlannedBatches(
+            self.train_dataset.lengths, self.settings["batch_size"], self.args.data_seed, self.settings["batching"]
+        )
+        of_model = {"pad": padding_of(self.model), "segments": has_segments(self.model)}
+        pad = functools.partial(collate, limit=max(self.train_dataset.lengths), **of_model)
+        return PlannedLoader(self.train_dataset, batch_sampler=plan, collate_fn=pad)
+
+    def create_optimizer(self, model=None):
+        """Return fused AdamW with decay on every tensor (the Trainer's own spares biases and LayerNorms)."""
+        if self.optimizer is None:
+            self.optimizer = torch.optim.AdamW(
+                [weights for weights in self.model.parameters() if weights.requires_grad],
+                lr=self.settings["lr"],
+                betas=tuple(self.settings["betas"]),
+                eps=self.settings["eps"],
+                weight_decay=self.settings["weight_decay"],
+                fused=True,
+            )
+        return self.optimizer
+
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        """Return fairseq's polynomial decay as a factor of the peak rate; n counts the updates made."""
+        warmup, updates = self.tuning.warmup, self.tuning.updates
+        if num_training_steps != updates:
+            raise StudyError(f"the Trainer plans {num_training_steps} updates, the study {updates}")
+        if self.lr_scheduler is None:
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+                optimizer or self.optimizer, lambda n: learning_rate(n + 1, 1.0, warmup, updates)
+            )
+        return self.lr_scheduler
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """Take up or hand out the state before an update: what belongs to the updates so far is then done.
+
+        The random state is that of this very moment, so it does not matter what a resumed Trainer drew before.
+        """
+        done = self.state.global_step
+        if self.saved is not None:
+            self._take_up(self.saved)
+            self.saved = None
+        elif self.save_every and done and done % self.save_every == 0:
+            self.tuning.save(self._state())
+        return super().training_step(model, inputs, num_items_in_batch)
+
+    def _state(self):
+        """Return all that the rest of the run depends on: tensors (the live ones) and plain values."""
+        return {
+            "updates": self.state.global_step,
+            "trainer": json.dumps(dataclasses.asdict(self.state)),
+            "weights": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": self.lr_scheduler.state_dict(),
+            "random": torch.get_rng_state(),
+            "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "records": json.dumps(self.records),
+            "rates": self.rates,
+            "sums": self.sums,
+            "seen": self.seen,
+            # The losses that the Trainer will log are means since it last did, and since the start.
+            "loss_to_log": self._tr_loss,
+            "logged_after": self._globalstep_last_logged,
+            "logged_losses": self._total_loss_scalar,
+        }
+
+    def _take_up(self, state):
+        """Become the Trainer that `_state` described; the Trainer itself has skipped to the place in the epoch."""
+        self.model.load_state_dict(state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.lr_scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["random"])
+        if state["random_cuda"]:
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        self.records, self.rates = json.loads(state["records"]), state["rates"]
+        self.sums, self.seen = state["sums"].to(self.sums.device), state["seen"]
+        self._tr_loss.copy_(state["loss_to_log"])
+        self._globalstep_last_logged = state["logged_after"]
+        self._total_loss_scalar, self._initial_global_step = state["logged_losses"], 0
+
+    def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
+        """Load nothing: see `_take_up`."""
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """Return the mean cross entropy of a training batch, the forward pass under autocast when asked for."""
+        labels = inputs["labels"]
+        autocast = torch.autocast(
+            self.args.device.type, dtype=torch.bfloat16, enabled=self.tuning.precision == "bfloat16"
+        )
+        with autocast, cheap_dropout():
+            outputs = model(**{name: tensor for name, tensor in inputs.items() if name != "labels"})
+        logits = outputs.logits.float()
+        loss = torch.nn.functional.cross_entropy(logits, labels)
+        with torch.no_grad():
+            self.sums += torch.stack([loss.detach() * len(labels), (logits.argmax(dim=1) == labels).sum()])
+        self.seen += len(labels)
+        self.rates.append(self.optimizer.param_groups[0]["lr"])
+        update, value = self.state.global_step + 1, loss.item()
+        refuse_divergence("the training loss", value, update, self.rates[-1], self.SECTION)
+        self.tuning.curves.update(update, value, self.rates[-1])
+        return (loss, outputs) if return_outputs else loss
+
+    def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
+        """Score the validation split in float32, batches sorted by length, and keep the epoch's record."""
+        release_memory()
+        valid = summarize(
+            score(self.model, self.eval_dataset.sequences, self.args.per_device_eval_batch_size),
+            self.eval_dataset.labels,
+            self.settings.get("measure"),
+        )
+        update = self.state.global_step
+        refuse_divergence("the validation loss", valid["loss"], update, self.rates[-1], self.SECTION)
+        self.tuning.curves.measure("valid", update, valid["loss"], valid["accuracy"])
+        loss, correct = self.sums.tolist()
+        train = {"loss": loss / self.seen, "accuracy": correct / self.seen, "n_correct": int(correct)}
+        self._start_sums()
+        epoch = len(self.records) + 1
+        self.records.append(
+            {
+                "epoch": epoch,
+                "update": update,
+                "lr": self.rates[-1],
+                "train": train,
+                "valid": valid,
+            }
+        )
+        metrics = {f"{metric_key_prefix}_{name}": value for name, value in valid.items()}
+        self.log(metrics | {"train_epoch_loss": train["loss"], "train_epoch_accuracy": train["accuracy"]})
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _save_checkpoint(self, model, trial):
+        """Save the weights only, under the epoch's number (the Trainer's name is the update's)."""
+        folder = os.path.join(self.tuning.place("checkpoints"), f"epoch{len(self.records)}")
+        (self.merged() if self.merged else self.model).save_pretrained(folder)
+        grant(os.path.join(folder, "model.safetensors"))
+        release_memory()
+
+    def _get_grad_norm(self, model, grad_norm=None):
+        """Skip the norm that the Trainer computes for its log only."""
+        return grad_norm
+
+    def floating_point_ops(self, inputs):
+        """Skip the estimate that walks over all modules at every update."""
+        return 0
+
+
+def training_arguments(tuning):
+    """Return the Trainer's arguments; what they do not govern (see `StudyTrainer`) is left out."""
+    settings = tuning.settings
+    arguments = TrainingArguments(
+        output_dir=tuning.place("trainer"),
+        seed=tuning.seed,
+        data_seed=tuning.seeds["data_seed"],
+        use_cpu=tuning.device == "cpu",
+        num_train_epochs=settings["epochs"],
+        per_device_train_batch_size=settings["batch_size"],
+        per_device_eval_batch_size=64,
+        max_grad_norm=settings["clip_norm"],
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="steps",
+        logging_steps=25,
+        # Else a loss that is not a number would be left out; `StudyTrainer` refuses it.
+        logging_nan_inf_filter=False,
+        # `StudyTrainer` writes the curves, under the names that both frameworks share.
+        report_to=[],
+        remove_unused_columns=False,
+        disable_tqdm=False,
+    )
+    # One device, however many there are: two would change the batch.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments
+
+
+def as_call(arguments):
+    """Return the Trainer's arguments that are not its defaults, as the call that gives them."""
+    defaults = TrainingArguments(output_dir=arguments.output_dir, use_cpu=arguments.use_cpu).to_dict()
+    given = {name: value for name, value in arguments.to_dict().items() if value != defaults[name]}
+    given |= {"output_dir": arguments.output_dir, "use_cpu": arguments.use_cpu}
+    return f"TrainingArguments({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def make_trainer(tuning, model, reviews, save_every, saved, merged=None):
+    """Return the Trainer of a run, whose scratch files lie in the run's folder.
+
+    Args:
+        tuning: the `finetuning.runs.Run`.
+        model: RobertaForSequenceClassification.
+        reviews: {split: Reviews} of train and valid.
+        save_every, saved, merged: see `StudyTrainer`.
+    """
+    arguments = training_arguments(tuning)
+    print(as_call(arguments))
+    sets = {"train_dataset": reviews["train"], "eval_dataset": reviews["valid"]}
+    return StudyTrainer(tuning, save_every, saved, merged, model=model, args=arguments, **sets)

@@ -1,0 +1,84 @@
+"""Models that know no language: the majority class, TF-IDF of words, n-grams of characters.
+
+Each is a function of the texts alone: no seed changes it.
+"""
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+
+PENALTIES = (0.1, 1.0, 10.0, 100.0)
+# Arguments of the vectorizer; the largest class looks at nothing.
+FEATURES = {
+    "majority": None,
+    "tfidf_words": {"analyzer": "word", "ngram_range": (1, 2)},
+    "tfidf_characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
+}
+# What a model looks at, in words for the reader.
+WORDS = {
+    "tfidf_words": "TF-IDF of words and pairs of words",
+    "tfidf_characters": "TF-IDF of 2 to 5 characters within words",
+}
+
+
+def fit(train, features, penalty=None):
+    """Return a simple model fitted on train: a scikit-learn classifier of texts.
+
+    Of more than two classes each has a model of its own against all others, and the surest one answers.
+
+    Args:
+        train: (texts, labels), labels from 0.
+        features: of `FEATURES`.
+        penalty: C, the inverse strength of the regularisation; None for the largest class.
+    """
+    texts, labels = train
+    if FEATURES[features] is None:
+        # Of equally large classes the first.
+        return DummyClassifier(strategy="prior").fit(texts, labels)
+    # liblinear is deterministic without shuffling and the fastest for two classes and sparse features.
+    model = LogisticRegression(C=penalty, solver="liblinear", random_state=0)
+    if len(set(labels)) > 2:
+        model = OneVsRestClassifier(model)
+    return make_pipeline(TfidfVectorizer(sublinear_tf=True, **FEATURES[features]), model).fit(texts, labels)
+
+
+def choose(train, valid, features):
+    """Fit a simple model on train; choose C by accuracy on valid, the smallest of equals.
+
+    Args:
+        train, valid: (texts, labels), labels from 0.
+        features: of `FEATURES`.
+
+    Returns:
+        tuple: (C or None, number correct on valid, the fitted model).
+    """
+    best = None
+    for penalty in (None,) if FEATURES[features] is None else PENALTIES:
+        model = fit(train, features, penalty)
+        right = n_correct(model.predict(valid[0]), valid[1])
+        if best is None or right > best[1]:
+            best = (penalty, right, model)
+    return best
+
+
+def described(model, features, classes):
+    """Return what a fitted model looks at, in words for the reader."""
+    if features in WORDS:
+        return WORDS[features]
+    largest = int(model.predict([""])[0])
+    return f"always class {largest}" + (f" ({classes[largest]})" if len(classes) > 2 else "")
+
+
+def n_correct(predictions, labels):
+    """Return how many predictions equal their label."""
+    return int(np.sum(np.asarray(predictions) == np.asarray(labels)))
+
+
+def answers(model, texts, n_classes):
+    """Return what a fitted model answers: classes (N,) and probabilities (N, n_classes); 0 of a class never seen."""
+    found = np.zeros((len(texts), n_classes))
+    found[:, np.asarray(model.classes_, dtype=int)] = model.predict_proba(texts)
+    return np.asarray(model.predict(texts), dtype=int), found

@@ -1,0 +1,49 @@
+"""Choose the strength of the simple models: linear arms, which have one run each, called seed 0."""
+
+import time
+
+from common.entry import run
+from common.files import write_json
+from common.machine import job_record, now, package_versions
+from data.reviews import POLARITY, read_split
+from frameworks.linear.models import choose, described
+
+PACKAGES = ("numpy", "scikit-learn", "scipy")
+
+
+def main(train, train_labels, valid, valid_labels, records, selected, arms, splits, classes=POLARITY):
+    """Choose C of every linear arm on validation, and write the choices and records.
+
+    No model is kept: `score.py` fits it again from the texts and C, which is cheap and gives the same model.
+
+    Args:
+        train, train_labels: files of the training splits, in the order of `splits`.
+        valid, valid_labels: files of the validation split.
+        records, selected: run.json and selected.json to write, one an arm.
+        arms: {name: {features, split}}.
+        splits: names of the training splits.
+        classes: names of the classes in order.
+
+    Raises:
+        StudyError: see `data.reviews.read_split`.
+    """
+    held_out = read_split(valid, valid_labels, classes)
+    texts = {split: read_split(*paths, classes) for split, *paths in zip(splits, train, train_labels, strict=True)}
+    for (name, arm), record_file, choice in zip(arms.items(), records, selected, strict=True):
+        record, began = job_record({"features": arm["features"], "classes": classes}), time.monotonic()
+        learnt = texts[arm["split"]]
+        penalty, n_correct, model = choose(learnt, held_out, arm["features"])
+        write_json(choice, {"C": penalty, "n_correct": n_correct, "valid_accuracy": n_correct / len(held_out[0])})
+        write_json(
+            record_file,
+            record
+            | {"arm": name, "framework": "linear", "model": arm["features"], "init": "none", "seed": 0}
+            | {"features": described(model, arm["features"], classes)}
+            | {"n_train": len(learnt[0]), "n_valid": len(held_out[0])}
+            | {"train_seconds": time.monotonic() - began, "versions": package_versions(PACKAGES), "ended": now()},
+        )
+        print(f"{name}: C {penalty}, {n_correct} of {len(held_out[0])} correct on validation")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)

@@ -1,0 +1,25 @@
+"""What a run that trains an encoder is given, whatever its framework."""
+
+import measures
+
+
+def matched_settings(finetuning):
+    """Return the settings that are alike in all frameworks that train an encoder.
+
+    They are `finetuning.training`, and a classification head drawn as PyTorch's `nn.Linear` (fairseq's way) without
+    dropout of its own.
+
+    Args:
+        finetuning: config section `finetuning`.
+
+    Returns:
+        dict: `finetuning.training` with `classifier_dropout` (share), `head_initialisation` ("linear" or "bert"), and
+        `init_seed` and `data_seed` as `finetuning` has them; `measure`, what chooses the epoch where no history has
+        it anyway; without `save_every`, which no result depends on.
+    """
+    settings = {key: value for key, value in finetuning["training"].items() if key != "save_every"}
+    settings |= {"classifier_dropout": 0.0, "head_initialisation": "linear"}
+    settings |= {key: finetuning[key] for key in ("init_seed", "data_seed")}
+    if finetuning.get("select_by", "accuracy") not in measures.RECORDED:
+        settings["measure"] = finetuning["select_by"]
+    return settings

@@ -1,0 +1,90 @@
+"""The questions that the study asked, each with its answer, and what was not varied."""
+
+import measures
+from analysis.contrasts import to_tell_apart
+from common.arms import arm_label
+from study.baselines import model_label
+from study.questions import sides
+
+# The short answer by the table's, and its CSS class.
+SHORT = {
+    "difference": ("Difference shown", "shown"),
+    "beyond": ("Difference beyond the margin shown", "shown"),
+    "equal": ("Equal within the margin", "shown"),
+    "open": ("Not settled", "open"),
+    "one_seed": ("Cannot be decided", "open"),
+}
+
+
+def asked(study):
+    """Return the questions that the study asked, each with its answer, and what was not varied; None without any."""
+    if not study.has("questions", "method"):
+        return None
+    rows = study.frame("questions").to_dict("records")
+    answers = [told(row, question) for row, question in zip(rows, study.settings["questions"], strict=True)]
+    runs = study.path("runs")
+    return {
+        "answers": answers,
+        "href": study.href("questions"),
+        "unseen": unseen_failures(rows),
+        "alpha": study.json("method")["alpha"],
+        "n_runs": study.count(runs),
+        "n_arms": study.distinct(runs, "arm"),
+        "n_test": rows[0]["n_test"],
+    }
+
+
+def unseen_failures(rows):
+    """Return the largest failure rate that runs leave possible of which none failed; None where one did."""
+    if any(row["n_failed"] != "0" for row in rows):
+        return None
+    return max((row["failure_high"] for row in rows if row["failure_high"]), key=float, default=None)
+
+
+def told(row, question):
+    """Return a row of questions.tsv as the page tells it.
+
+    Args:
+        row: of the table.
+        question: its settings, for the arms of the contrast.
+    """
+    short, kind = SHORT[row["answer"]]
+    later, failing = row["n_runs_then"] != "0", row["n_failed"] != "0"
+    measure = measures.load(row["measure"])
+    return row | {
+        "short": short,
+        # Asked with results at hand, or of arms that may fail, an answer is a hint at most.
+        "class": "partly" if (later or failing) and kind == "shown" else kind,
+        "later": later,
+        "contrast": written(sides(question)),
+        "label": measure.LABEL,
+        "share": measure.UNIT == "share",
+        "unit": f" {measure.UNIT}" if measure.UNIT else "",
+        "better": "higher" if measure.HIGHER_IS_BETTER else "lower",
+        "level_means": float(row["score_difference"]) == 0 and not row["equal_within"],
+        "texts_alone": limited_by_texts(row),
+        "uncorrected": row["answer"] == "open" and not row["equal_within"] and unshown_by_correction(row),
+    }
+
+
+def unshown_by_correction(row):
+    """Tell whether an interval leaves out 0, which the corrected test does not."""
+    low, high = row["score_difference_low"], row["score_difference_high"]
+    return bool(low) and not float(low) <= 0 <= float(high)
+
+
+def limited_by_texts(row):
+    """Tell whether an open question's test texts leave more than must be told apart, however many seeds there are."""
+    if not row["texts_half_width"]:
+        return False
+    margin = float(row["equal_within"]) if row["equal_within"] else None
+    return float(row["texts_half_width"]) >= to_tell_apart(float(row["score_difference"]), margin)
+
+
+def written(terms):
+    """Return a contrast for readers: A − B, or (A − B) − (C − D)."""
+    names = [arm_label(model_label(name)) for _, name in terms]
+    if len(names) == 2:
+        return f"{names[0]} − {names[1]}"
+    # The second pair's signs are turned.
+    return f"({names[0]} − {names[1]}) − ({names[2]} − {names[3]})"

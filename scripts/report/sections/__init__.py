@@ -1,0 +1,48 @@
+"""The page's sections, each in a folder of its own: facts.py, what it rests on, and page.html.j2, its words.
+
+A section's folder is `scripts/<room>/sections/<name>`. Its facts.py has CHAPTER and PLACE, its chapter and where it
+stands in it, and `facts`, a function of `report.inputs.Study` that returns what the template asks for, or None where
+the study lacks the files. A folder that is added is on the page; none is listed anywhere.
+"""
+
+import glob
+import importlib
+import os
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# In a reader's order; the last has what rests on no table. A chapter that is not listed stands before the last.
+CHAPTERS = (
+    "The answer",
+    "Results",
+    "Question answering",
+    "Cost",
+    "Can it be trusted?",
+    "Parameters",
+    "Methods and sources",
+)
+
+
+def templates():
+    """Return the paths of the page's templates: its frame and pieces, then one a section."""
+    layout = os.path.join(glob.escape(os.path.dirname(SCRIPTS)), "report", "layout", "*.j2")
+    return [*sorted(glob.glob(layout)), *_of_sections()]
+
+
+def _of_sections():
+    return sorted(glob.glob(os.path.join(glob.escape(SCRIPTS), "*", "sections", "*", "page.html.j2")))
+
+
+def sections():
+    """Return the page's sections in order.
+
+    Returns:
+        list[tuple]: name, chapter, and the function `facts` of each.
+    """
+    found = []
+    for path in _of_sections():
+        room, _, name = os.path.dirname(os.path.relpath(path, SCRIPTS)).split(os.sep)
+        module = importlib.import_module(f"{room}.sections.{name}.facts")
+        known = module.CHAPTER in CHAPTERS
+        chapter = CHAPTERS.index(module.CHAPTER) if known else len(CHAPTERS) - 1.5
+        found.append((chapter, module.CHAPTER, module.PLACE, name, module.facts))
+    return [(name, chapter, facts) for _, chapter, _, name, facts in sorted(found, key=lambda one: one[:4])]

@@ -1,0 +1,19 @@
+"""Which runs learnt, and what simple models reach on the same data."""
+
+CHAPTER, PLACE = "Results", 70
+
+
+def facts(study):
+    """Which runs learnt, and what simple models reach on the same data."""
+    if not study.has("learned", "baselines"):
+        return None
+    runs = study.table("learned")
+    failed = [row for row in runs.rows if row["learned"] == "false"]
+    path = study.path("learned")
+    return {
+        "runs": runs,
+        "failed": failed,
+        "n_failed": study.count(path, learned="false"),
+        "n_runs": study.count(path),
+        "baselines": study.table("baselines"),
+    }

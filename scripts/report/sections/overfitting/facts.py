@@ -1,0 +1,43 @@
+"""Training loss and accuracy beside validation's, the gap between them, and whether validation loss rose again."""
+
+import os
+
+from common.arms import ARM
+from report.inputs import Table
+from report.sections.all_curves.facts import MOST_TOLD
+from report.sections.methods.facts import selected_by
+
+CHAPTER, PLACE = "Results", 60
+
+
+def facts(study):
+    """Training loss and accuracy beside validation's, the gap between them, and whether validation loss rose again."""
+    if not study.has("overfitting_arms", "training_curves"):
+        return None
+    arms = study.table("overfitting_arms")
+    data = {os.path.splitext(path)[0]: path for path in study.paths("training_curves_data")}
+    figures = []
+    for svg in study.paths("training_curves"):
+        path = data[os.path.splitext(svg)[0]]
+        points = study.read(path)
+        key = [*ARM, "seed", "epoch", "update"]
+        wide = points.assign(name=points["split"] + "_" + points["metric"])
+        wide = wide.pivot(index=key, columns="name", values="value").reset_index()
+        wide = wide.sort_values(["seed", "epoch"], key=lambda column: column.astype(int))
+        own = wide.iloc[0][ARM].to_dict()
+        figures.append(
+            {
+                **next(row for row in arms.rows if all(row[name] == own[name] for name in ARM)),
+                "drawing": study.drawing(svg),
+                "points": Table(wide.to_dict("records"), study.link(path)),
+            }
+        )
+    settings = study.settings.get("finetuning") or {}
+    return {
+        "arms": arms,
+        "runs": study.table("overfitting_runs"),
+        "figures": figures,
+        "many": len(arms.rows) > MOST_TOLD,
+        "select_by": selected_by(settings),
+        "by_loss": settings.get("select_by") == "loss",
+    }

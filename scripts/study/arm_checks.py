@@ -1,0 +1,63 @@
+"""What an arm may ask of its framework, by the framework's facts."""
+
+import frameworks
+from common.arms import CHECKPOINT
+
+# Keys of an arm that speak of weights: only a framework with checkpoints reads them.
+OF_WEIGHTS = ("match", "protocol", "at_update", "freeze")
+
+
+def fill_arms(finetuning):
+    """Give `model: none` and `init: none`, in place, to the arms of frameworks that start from no model.
+
+    Args:
+        finetuning: config section `finetuning`, not checked yet.
+    """
+    arms = finetuning.get("arms") if isinstance(finetuning, dict) else None
+    for arm in arms.values() if isinstance(arms, dict) else []:
+        name = arm.get("framework") if isinstance(arm, dict) else None
+        if name in frameworks.names() and frameworks.load(name).INITS == (frameworks.NONE,):
+            arm.setdefault("model", frameworks.NONE)
+            arm.setdefault("init", frameworks.NONE)
+
+
+def check_frameworks(config):
+    """Yield what arms ask of a framework that it does not have.
+
+    Args:
+        config: settings that agree with the schema.
+    """
+    data, arms = config["data"], config["finetuning"]["arms"]
+    for name, arm in arms.items():
+        facts, place = frameworks.load(arm["framework"]), f"finetuning.arms.{name}"
+        if arm["init"] not in facts.INITS:
+            yield f"{place}.init is {arm['init']}; arms of {arm['framework']} have {' or '.join(facts.INITS)}"
+        bare = facts.INITS == (frameworks.NONE,)
+        if bare and arm["model"] != frameworks.NONE:
+            yield f"{place}.model is {arm['model']}, and {facts.LABEL} starts from no model; take it out"
+        elif not bare and arm["model"] in config["finetuning"]["models"] and not facts.OTHERS_MODELS:
+            others = having_words("OTHERS_MODELS")
+            yield (
+                f"{place}: {facts.LABEL} cannot start from the model {arm['model']}; set framework to {others}, or "
+                f"model to {CHECKPOINT}"
+            )
+        for key in arm:
+            readers = [other for other in frameworks.names() if key in frameworks.load(other).SETTINGS]
+            if arm[key] is not None and readers and arm["framework"] not in readers:
+                yield (
+                    f"{place}.{key} is for arms of {' or '.join(readers)}; take it out, or set framework to "
+                    f"{' or '.join(readers)}"
+                )
+            if arm[key] is not None and key in OF_WEIGHTS and not facts.CHECKPOINTS:
+                yield f"{place}.{key} is for arms that train weights, and {facts.LABEL} trains none; take it out"
+    single = [name for name, arm in arms.items() if not frameworks.load(arm["framework"]).PAIRS]
+    if data["source"] == "table" and data["table"]["second"] is not None and single:
+        yield (
+            f"data.table.second makes pairs of texts, and the frameworks of the arms {', '.join(single)} read one "
+            f"text; take these arms out, or set their framework to {having_words('PAIRS')}"
+        )
+
+
+def having_words(fact):
+    """Return the names of the frameworks that have a fact, in words."""
+    return " or ".join(frameworks.having(fact))

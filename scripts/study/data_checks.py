@@ -1,0 +1,58 @@
+"""Settings of `data` that contradict each other."""
+
+from common.files import TABLES
+from study.addresses import table_files
+
+# Sources whose labels are 0 and 1.
+TWO_CLASSES = ("embedded", "cls_books_zip", "cls_books_pieces", "cls_archive")
+ENDINGS = f"{', '.join(TABLES)} (unpack a packed file, save a workbook as CSV)"
+
+
+def check_data(data):
+    """Yield what contradicts itself in `data`."""
+    embedded = data["embedded"]
+    if data["source"] in TWO_CLASSES and len(data["labels"]) != 2:
+        yield (
+            f"data.labels names {len(data['labels'])} classes, but the reviews of data.source {data['source']} have "
+            "two; name these two"
+        )
+    if data["source"] == "table":
+        yield from _check_table(data)
+        return
+    if (data["n_train"] is None) != (data["n_valid"] is None):
+        yield "data.n_train and data.n_valid: give a number for both, or null for both (the source's own split)"
+    if data["source"] == "embedded":
+        wanted = (data["n_train"] or 0) + (data["n_valid"] or 0)
+        if wanted > embedded["n_labelled"]:
+            yield (
+                f"data.embedded.n_labelled is {embedded['n_labelled']}, fewer than "
+                f"data.n_train + data.n_valid = {wanted}; raise it or lower those"
+            )
+        if (data["n_test"] or 0) > embedded["n_test"]:
+            yield f"data.n_test is {data['n_test']}, more than data.embedded.n_test = {embedded['n_test']}"
+    elif data[data["source"]]["url"] is None:
+        yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
+
+
+def _check_table(data):
+    """Yield what contradicts itself in `data.table`."""
+    table = data["table"]
+    for split in ("train", "test"):
+        if table[split] is None:
+            yield f"data.source is table, so data.table.{split} must name a file (or several) and not be null"
+    for split, file in table_files(table):
+        if not file.lower().endswith(TABLES):
+            yield f"data.table.{split}: {file} is no table; its name must end in {ENDINGS}"
+        if file.startswith("http://"):
+            yield f"data.table.{split}: {file} comes unprotected; give the address with https://"
+    if isinstance(table["text"], int) != isinstance(table["label"], int):
+        yield (
+            f"data.table.text is {table['text']!r} and data.table.label {table['label']!r}; give both by name, or both "
+            "by number (files without a header)"
+        )
+    elif table["text"] == table["label"]:
+        yield f"data.table.text and data.table.label are both {table['text']!r}; name two columns"
+    elif table["second"] is not None and isinstance(table["second"], int) != isinstance(table["text"], int):
+        yield f"data.table: second is {table['second']!r} and text {table['text']!r}; give two names or two numbers"
+    elif table["second"] in (table["text"], table["label"]):
+        yield f"data.table.second is {table['second']!r}, like another column of data.table; name the second text's"

@@ -1,0 +1,136 @@
+"""Whether results are those of the settings and files that are there now, judged by content and not by time stamps."""
+
+import base64
+import glob
+import json
+import os
+import stat
+
+from common.errors import StudyError
+from common.files import read_json, sha256, write_text
+from common.machine import result_settings
+
+RECORD = ".digests.json"
+# Where Snakemake keeps what it knows of each file that it made.
+METADATA = os.path.join(".snakemake", "metadata")
+
+
+class Digests:
+    """SHA-256 of files, read again only where a file may have changed.
+
+    A file is the same where size, inode and both times are. The time of its last change (ctime) cannot be set back, so
+    neither `cp -p` nor `touch` hides a change; size and modification time alone would.
+    """
+
+    def __init__(self, folder):
+        """Know what an earlier process noted in a results folder, if it is there."""
+        self.path = os.path.join(folder, RECORD)
+        try:
+            self.known = read_json(self.path) if os.path.exists(self.path) else {}
+        except StudyError:
+            self.known = {}
+        self.new = {}
+
+    def of(self, path):
+        """Return a file's SHA-256; None where it is missing, or no file."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        state = [found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+        entry = self.new.get(path) or self.known.get(path)
+        if not entry or entry["state"] != state:
+            entry = {"state": state, "sha256": sha256(path)}
+        self.new[path] = entry
+        return entry["sha256"]
+
+    def of_all(self, paths):
+        """Return {path: SHA-256} of files."""
+        return {path: self.of(path) for path in paths}
+
+    def save(self):
+        """Note what is known, where the results folder is there."""
+        if self.new != self.known and os.path.isdir(os.path.dirname(self.path)):
+            write_text(self.path, json.dumps(self.new, sort_keys=True) + "\n")
+
+
+def visible_files(folder):
+    """Return the files of a folder, hidden ones and folders left out."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "*")))
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def without_records(folder):
+    """Return the results of data and training of which Snakemake's records are gone.
+
+    Args:
+        folder: `results/<study>`, relative to where Snakemake runs.
+    """
+    wanted = (os.path.join("data", "manifest.json"), os.path.join("finetuning", "*", "seed*", "run.json"))
+    made = [path for name in wanted for path in sorted(glob.glob(os.path.join(glob.escape(folder), name)))]
+    names = {path: base64.b64encode(path.encode(), b"_-").decode() for path in made}
+    # A longer name is kept in folders.
+    return [path for path, name in names.items() if len(name) < 200 and not os.path.exists(f"{METADATA}/{name}")]
+
+
+def changed_settings(folder, config):
+    """Return the settings that differ from those which the results were made with: {dotted key: (then, now)}."""
+    record = os.path.join(folder, "settings.json")
+    if not os.path.isfile(record):
+        return {}
+    then, now = (flat(settings) for settings in (read_json(record), json.loads(json.dumps(result_settings(config)))))
+    return {key: (then.get(key), now.get(key)) for key in {**now, **then} if then.get(key) != now.get(key)}
+
+
+def changed_files(folder, digests):
+    """Return the local tables that are not those which the splits were made from.
+
+    Args:
+        folder: of the results.
+        digests: {path: SHA-256 of today}.
+    """
+    manifest = os.path.join(folder, "data", "manifest.json")
+    then = read_json(manifest).get("files", {}) if os.path.isfile(manifest) else {}
+    return [path for path, digest in digests.items() if path in then and digest not in (None, then[path])]
+
+
+def flat(settings, path=()):
+    """Return {dotted path: value} of all that is no block of keys."""
+    found = {}
+    for key, value in settings.items():
+        block = isinstance(value, dict) and value
+        found.update(flat(value, (*path, key)) if block else {".".join((*path, str(key))): value})
+    return found
+
+
+def check_fresh(folder, config, digests, touches):
+    """Refuse what Snakemake could not notice: results of other settings or files, of which its records are gone.
+
+    With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
+
+    Args:
+        folder: of the results.
+        config: all settings.
+        digests: {path: SHA-256} of the study's local tables.
+        touches: whether the command marks results as up to date (`--touch`).
+
+    Raises:
+        StudyError: a setting or a file differs, and nothing would be made again.
+    """
+    lost = without_records(folder)
+    if not lost and not touches:
+        return
+    why = "--touch would mark them as up to date" if touches else "Snakemake's records of them (.snakemake) are gone"
+    remedy = f"put it back, or move {folder} away and run the study again"
+    for key, (then, now) in changed_settings(folder, config).items():
+        raise StudyError(
+            f"{key}: the results in {folder} were made with {then!r}, and the settings now say {now!r}; {why}, so "
+            f"nothing would be made again: {remedy}"
+        )
+    for path in changed_files(folder, digests):
+        raise StudyError(
+            f"{path} is not the file that the results in {folder} were made from (data/manifest.json has another "
+            f"SHA-256); {why}, so nothing would be made again: {remedy}"
+        )

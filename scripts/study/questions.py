@@ -1,0 +1,106 @@
+"""The questions that a study file asks: checked, and registered with what there was when they were asked."""
+
+import difflib
+import hashlib
+import json
+import os
+
+from common.errors import StudyError
+from common.files import read_json, write_text
+from common.machine import now
+from study.baselines import linear_arms
+
+REGISTER = "questions.json"
+# What makes a question another one.
+KEYS = ("ask", "compare", "measure", "equal_within")
+
+
+def sides(question):
+    """Return the arms of a question as [(sign, arm)]: A - B, or (A - B) - (C - D)."""
+    first, second = question["compare"]
+    if isinstance(first, str):
+        return [(1, first), (-1, second)]
+    return [(1, first[0]), (-1, first[1]), (-1, second[0]), (1, second[1])]
+
+
+def measure_of(question):
+    """Return the name of the measure that a question is asked by."""
+    return question.get("measure") or "accuracy"
+
+
+def measures_asked(questions):
+    """Return the sorted names of the measures that questions are asked by."""
+    return sorted(set(map(measure_of, questions)))
+
+
+def check_questions(config):
+    """Yield what is wrong with a study's questions, whose form the schema has checked."""
+    known, asked = [*config["finetuning"]["arms"], *linear_arms(config["finetuning"])], {}
+    for number, question in enumerate(config["questions"], start=1):
+        place, compare = f"questions, entry {number}", question["compare"]
+        if len({isinstance(one, str) for one in compare}) > 1:
+            yield f"{place}, compare: give two arms, or two pairs of arms: [[A, B], [C, D]] asks for (A - B) - (C - D)"
+            continue
+        arms = [arm for _, arm in sides(question)]
+        for arm in dict.fromkeys(arms):
+            if arm not in known:
+                near = difflib.get_close_matches(arm, known, n=1, cutoff=0.5)
+                hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(known)}"
+                yield f"{place}, compare: {arm} is no arm and no simple model of the study. {hint}"
+        if len(arms) == 2 and arms[0] == arms[1] or len(arms) == 4 and compare[0] == compare[1]:
+            yield f"{place}, compare: both sides are the same; name two"
+        if len(arms) == 4 and (compare[0][0] == compare[0][1] or compare[1][0] == compare[1][1]):
+            yield f"{place}, compare: a pair names one arm twice; name two"
+        if question["ask"] in asked:
+            yield f"{place}: ask is that of entry {asked[question['ask']]}, too; ask it once"
+        asked.setdefault(question["ask"], number)
+
+
+def digest(question):
+    """Return the SHA-256 of what a question asks, however its keys are ordered."""
+    content = {key: question[key] for key in KEYS if question.get(key) is not None}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def register(folder, questions, runs):
+    """Note the questions that are new, with the time and the runs that there are; none is ever taken out.
+
+    Args:
+        folder: `results/<study>`; it is made.
+        questions: the study's.
+        runs: names of the runs of the study that are finished, such as `fairseq-random/seed1`.
+
+    Raises:
+        StudyError: see `read_register`; or the register is missing beside its answers.
+    """
+    path, table = os.path.join(folder, REGISTER), os.path.join(folder, "questions.tsv")
+    if not os.path.exists(path) and os.path.exists(table):
+        raise StudyError(
+            f"{path} is missing, which says when the questions of {table} were asked: put it back, or remove {table}, "
+            "too; the questions then count as asked today"
+        )
+    known = read_register(path) if os.path.exists(path) else {}
+    new = {digest(question): question for question in questions if digest(question) not in known}
+    if new:
+        os.makedirs(folder, exist_ok=True)
+        known |= {key: question | {"asked": now(), "runs": sorted(runs)} for key, question in new.items()}
+        write_text(path, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_register(path):
+    """Return {digest: the question, with `asked` (UTC) and `runs` (names of runs that there were)}.
+
+    Raises:
+        StudyError: it is no register, or a question in it is not the one that its digest is of.
+    """
+    known = read_json(path)
+    whole = isinstance(known, dict) and all(
+        isinstance(entry, dict) and {"asked", "runs"} <= entry.keys() and digest(entry) == key
+        for key, entry in known.items()
+    )
+    if not whole:
+        raise StudyError(
+            f"{path} is not the register of questions that this study wrote: put the file back, or remove it; the "
+            "questions then count as asked today"
+        )
+    return known

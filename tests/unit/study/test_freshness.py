@@ -1,0 +1,98 @@
+"""Whether results are those of today's settings and files: by content, whatever time stamps say."""
+
+import os
+
+import pytest
+
+from common.errors import StudyError
+from common.files import read_json, sha256, write_json
+from study.freshness import METADATA, Digests, changed_settings, check_fresh, visible_files, without_records
+
+
+def test_a_file_is_read_again_whenever_it_may_have_changed(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("one")
+    first = Digests(str(tmp_path))
+    assert first.of(str(path)) == sha256(str(path))
+    first.save()
+    # The note spares the reading of what is as it was.
+    monkeypatch.setattr("study.freshness.sha256", lambda path: pytest.fail("read"))
+    known = Digests(str(tmp_path)).of(str(path))
+    monkeypatch.undo()
+    assert known == sha256(str(path))
+    # As many bytes and the same time of modification, as `cp -p` brings: the time of change tells.
+    times = path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert Digests(str(tmp_path)).of(str(path)) == sha256(str(path)) != known
+    assert Digests(str(tmp_path)).of(str(tmp_path / "absent")) is None
+
+
+def test_a_note_that_cannot_be_read_is_made_anew(tmp_path):
+    (tmp_path / ".digests.json").write_text("{")
+    (tmp_path / "a").write_text("x")
+    digests = Digests(str(tmp_path))
+    assert digests.of(str(tmp_path / "a")) == sha256(str(tmp_path / "a"))
+    digests.save()
+    assert list(read_json(str(tmp_path / ".digests.json"))) == [str(tmp_path / "a")]
+    Digests(str(tmp_path / "nowhere")).save()
+
+
+def test_every_visible_file_of_a_folder(tmp_path):
+    for name in ("b", "a", ".hidden", "sub/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert [os.path.basename(path) for path in visible_files(str(tmp_path))] == ["a", "b"]
+
+
+CONFIG = {"study": "own", "finetuning": {"training": {"lr": 0.1}}, "mirror": None}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_json("results/own/settings.json", {"study": "own", "finetuning": {"training": {"lr": 0.1}}})
+    write_json("results/own/data/manifest.json", {"files": {"a.csv": "1" * 64}})
+    write_json("results/own/finetuning/arm/seed1/run.json", {})
+    return tmp_path
+
+
+def keep_records():
+    os.makedirs(METADATA)
+    # Of the two files, as Snakemake 9 names them.
+    for name in (
+        "cmVzdWx0cy9vd24vZGF0YS9tYW5pZmVzdC5qc29u",
+        "cmVzdWx0cy9vd24vZmluZXR1bmluZy9hcm0vc2VlZDEvcnVuLmpzb24=",
+    ):
+        open(os.path.join(METADATA, name), "w").close()
+
+
+def test_what_snakemake_can_make_again_is_left_to_it(here):
+    keep_records()
+    assert without_records("results/own") == []
+    check_fresh("results/own", {**CONFIG, "study": "other"}, {"a.csv": "2" * 64}, False)
+
+
+def test_what_it_cannot_is_refused(here):
+    assert len(without_records("results/own")) == 2
+    check_fresh("results/own", CONFIG, {"a.csv": "1" * 64}, False)
+    changed = {**CONFIG, "finetuning": {"training": {"lr": 10}}}
+    assert changed_settings("results/own", changed) == {"finetuning.training.lr": (0.1, 10)}
+    with pytest.raises(StudyError, match="finetuning.training.lr: the results in results/own were made.*are gone"):
+        check_fresh("results/own", changed, {}, False)
+    with pytest.raises(StudyError, match="a.csv is not the file that the results in results/own were made from"):
+        check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, False)
+    # A mirror is a place on one machine, and no result's.
+    check_fresh("results/own", {**CONFIG, "mirror": "/elsewhere"}, {}, False)
+
+
+def test_results_are_not_marked_as_fresh_by_hand(here):
+    keep_records()
+    with pytest.raises(StudyError, match="--touch would mark them as up to date"):
+        check_fresh("results/own", {**CONFIG, "finetuning": {}}, {}, True)
+    check_fresh("results/own", CONFIG, {}, True)
+
+
+def test_a_study_that_was_never_run_has_nothing_to_be_stale(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, True)

@@ -1,0 +1,106 @@
+"""Questions of a study file: refused where they ask nothing, and noted with what there was when they were asked."""
+
+import json
+
+import pytest
+
+from common.errors import StudyError
+from study import questions
+from support.settings import message
+
+A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
+ASKED = {"ask": "Does pretraining help?", "compare": [A, B]}
+
+
+def refused(*asked):
+    return message({"questions": list(asked)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"compare": [A, "fairseq-randon"]}, "fairseq-randon is no arm and no simple model of the study. Did you mean"),
+        ({"compare": [A, "zzz"]}, f"The arms are {A}, {B}, {C}, majority, tfidf_words, tfidf_characters"),
+        ({"compare": [A, A]}, "both sides are the same; name two"),
+        ({"compare": [[A, B], [A, B]]}, "both sides are the same; name two"),
+        ({"compare": [[A, A], [A, B]]}, "a pair names one arm twice; name two"),
+        ({"compare": [A, [A, B]]}, "give two arms, or two pairs of arms"),
+        ({"compare": [A]}, "questions, entry 1, compare"),
+        ({"compare": [[A, B, C], [A, B]]}, "questions, entry 1, compare"),
+        ({"compare": [A, 3]}, "questions, entry 1, compare"),
+        ({"equal_within": 0}, "equal_within is 0"),
+        ({"measure": "macro_f2"}, "Did you mean macro_f1?"),
+        ({"margin": 1}, "margin"),
+        ({"ask": ""}, "ask is ''"),
+        ({"ask": "Two\nlines?"}, "one line of 3 to 200 characters"),
+    ],
+)
+def test_what_asks_nothing_is_refused(changes, said):
+    assert said in refused(ASKED | changes)
+
+
+def test_a_sentence_is_asked_once():
+    assert "entry 2: ask is that of entry 1, too; ask it once" in refused(ASKED, ASKED | {"equal_within": 1})
+
+
+def test_the_signs_of_a_contrast():
+    assert questions.sides(ASKED) == [(1, A), (-1, B)]
+    assert questions.sides({"compare": [[A, B], [C, A]]}) == [(1, A), (-1, B), (-1, C), (1, A)]
+
+
+def test_a_question_is_noted_once_and_never_taken_out(tmp_path):
+    folder = tmp_path / "results"
+    path = folder / questions.REGISTER
+    questions.register(folder, [], [])
+    assert not path.exists()
+    questions.register(folder, [ASKED], [])
+    first = path.read_bytes()
+    (entry,) = questions.read_register(path).values()
+    assert entry["runs"] == [] and entry["asked"]
+    # Later starts, with runs at hand, and keys in another order.
+    questions.register(folder, [dict(reversed(ASKED.items()))], [f"{A}/seed1"])
+    assert path.read_bytes() == first
+    changed = ASKED | {"equal_within": 1.5}
+    questions.register(folder, [changed], {f"{A}/seed2", f"{A}/seed1"})
+    known = questions.read_register(path)
+    assert list(known) == [questions.digest(ASKED), questions.digest(changed)]
+    assert known[questions.digest(changed)]["runs"] == [f"{A}/seed1", f"{A}/seed2"]
+
+
+@pytest.mark.parametrize("other", [{"ask": "Another?"}, {"compare": [B, A]}, {"measure": "mcc"}, {"equal_within": 1}])
+def test_another_question_has_another_digest(other):
+    assert questions.digest(ASKED | other) != questions.digest(ASKED)
+
+
+def test_a_lost_register_is_told(tmp_path):
+    questions.register(tmp_path, [ASKED], [])
+    (tmp_path / questions.REGISTER).unlink()
+    (tmp_path / "questions.tsv").touch()
+    with pytest.raises(
+        StudyError, match=r"questions\.json is missing, .* put it back, or remove .*questions\.tsv, too"
+    ):
+        questions.register(tmp_path, [ASKED], [f"{A}/seed1"])
+    (tmp_path / "questions.tsv").unlink()
+    questions.register(tmp_path, [ASKED], [f"{A}/seed1"])
+    assert [entry["runs"] for entry in questions.read_register(tmp_path / questions.REGISTER).values()] == [
+        [f"{A}/seed1"]
+    ]
+
+
+@pytest.mark.parametrize("edit", ["text", "key", "no list", "no time"])
+def test_a_register_that_was_edited_is_refused(tmp_path, edit):
+    questions.register(tmp_path, [ASKED], [])
+    path = tmp_path / questions.REGISTER
+    known = json.loads(path.read_text())
+    (key,) = known
+    if edit == "text":
+        known[key]["compare"] = [B, A]
+    elif edit == "key":
+        known = {"0" * 64: known[key]}
+    elif edit == "no list":
+        known = [known]
+    else:
+        del known[key]["asked"]
+    path.write_text(json.dumps(known))
+    with pytest.raises(StudyError, match="is not the register of questions that this study wrote: put the file back"):
+        questions.register(tmp_path, [ASKED], [])
