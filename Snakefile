@@ -15,7 +15,13 @@ include: "rules/data.smk"
 include: "rules/checkpoint.smk"
 include: "rules/finetuning.smk"
 include: "rules/analysis.smk"
-include: "rules/qa.smk"
+
+
+for guest in guests():
+
+    include: f"rules/{guest}.smk"
+
+
 include: "rules/report.smk"
 
 

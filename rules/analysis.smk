@@ -4,8 +4,6 @@ from analysis.products.errors import run_keys
 from finetuning.learning_curves import learning_points
 from study.questions import REGISTER, measures_asked
 
-# Whether the texts are a table of one's own, which the lab's reports say nothing of.
-OWN_TEXTS = config["data"]["source"] == "table"
 # Whose tensors are counted.
 COUNTED = {
     **({"checkpoint": "<results>/checkpoint/model.pt"} if USES_CHECKPOINT else {}),
@@ -16,37 +14,6 @@ COUNTED = {
     },
     **{f"{framework}, fine-tuned": first_run(framework, "selected") for framework in sorted(FIRST_RUNS)},
 }
-# Tables that claims may rest on, by the name that they have there.
-CLAIMED = {
-    "arms" if key == "arm_statistics" else key: made(key)
-    for key in (
-        *("runs", "test_accuracy", "arm_statistics", "pairs", "mcnemar", "learned", "baselines", "against_baselines"),
-        *("parameter_ledger", "audit", "recipes", "recipe_starts", "recipe_differences", "recipe_interactions"),
-        "learning_curve_means",
-    )
-}
-CLAIM_TABLES = {
-    **{f"{name}.tsv": workflow.source_path(f"../claims/{name}.tsv") for name in ("published_runs", "published_points")},
-    **{f"{name}.tsv": file for name, file in CLAIMED.items() if file},
-}
-# What using a framework takes, from reviews to test predictions: its rules in order, and their scripts.
-FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS")}
-DATA_JOBS = [
-    *(f"binarize_texts/{part}" for part in PARTS),
-    *(f"tokenize_texts/checkpoint/{split}" for split in ALL_SPLITS),
-    "convert_tokenizer",
-    "convert_checkpoint",
-]
-FIRST_TRAININGS = [f"finetune_{framework}/{arm}/seed{seed}" for framework, (arm, seed) in FIRST_RUNS.items()]
-FRAMEWORK_BENCHMARKS = [
-    *(path(f"<benchmarks>/{job}.tsv") for job in DATA_JOBS),
-    *(
-        path(f"<benchmarks>/{step}/{name}/seed{seed}.tsv")
-        for name, arm in TRAINED.items()
-        for step in (f"finetune_{arm.framework}", "select_checkpoint", f"evaluate_{arm.framework}")
-        for seed in SEEDS
-    ),
-]
 # A parameter that a study without subsets lacks, so that its tables are as they were.
 SUBSET_SIZES = (
     {"subsets": {name: arm.get("n_train") for name, arm in config["finetuning"]["arms"].items()}} if SUBSETS else {}
@@ -96,52 +63,6 @@ rule aggregate_runs:
         study=config["study"],
     script:
         "../scripts/analysis/aggregate_runs.py"
-
-
-if made("framework_steps"):
-
-    # No part of what `make regenerate` makes again: like the parameter ledger it is read from files that only a study
-    # that has run holds.
-    rule compare_frameworks:
-        input:
-            **{
-                f"{framework}_finetune_{framework}": [
-                    first_run(framework, file) for file in ("history.tsv", "run.json", "weights.json", "tensorboard")
-                ]
-                for framework in FIRST_RUNS
-            },
-            **{
-                f"{framework}_select_checkpoint": [
-                    first_run(framework, "selected"),
-                    first_run(framework, "selected.json"),
-                ]
-                for framework in FIRST_RUNS
-            },
-            **{
-                f"{framework}_evaluate_{framework}": path(f"<results>/predictions/{arm}/seed{seed}.tsv")
-                for framework, (arm, seed) in FIRST_RUNS.items()
-            },
-            # A function, as in `runs`.
-            **inputs(runs="runs", protocol="protocol_diff"),
-            benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
-            logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
-            fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),
-            huggingface_convert_tokenizer="<results>/checkpoint/tokenizer",
-            huggingface_convert_checkpoint="<results>/checkpoint/huggingface",
-            huggingface_tokenize_texts=expand("<results>/finetuning/token-ids/checkpoint/{split}.npz", split=SPLITS),
-        output:
-            **outputs("compare_frameworks"),
-        conda:
-            "../envs/report.yaml"
-        params:
-            steps=FRAMEWORK_STEPS,
-            arms={framework: names_of(framework) for framework in FRAMEWORK_STEPS},
-            stock={
-                framework: framework_settings(config["finetuning"] | {"protocol": "published"}, framework)
-                for framework in FRAMEWORK_STEPS
-            },
-        script:
-            "../scripts/analysis/compare_frameworks.py"
 
 
 rule compare_baselines:
@@ -219,33 +140,3 @@ rule build_parameter_ledger:
         classes=class_names,
     script:
         "../scripts/analysis/build_parameter_ledger.py"
-
-
-rule derive_parameters:
-    input:
-        ledger=made("parameter_ledger"),
-        claims=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
-    output:
-        **outputs("derive_parameters"),
-    conda:
-        "../envs/report.yaml"
-    script:
-        "../scripts/analysis/derive_parameters.py"
-
-
-rule check_claims:
-    input:
-        # What the lab's reports say is said of their reviews.
-        published=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
-        reports=workflow.source_path("../claims/reports.tsv"),
-        own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
-        tables=list(CLAIM_TABLES.values()),
-        method=made("method"),
-    output:
-        **outputs("check_claims"),
-    conda:
-        "../envs/report.yaml"
-    params:
-        names=list(CLAIM_TABLES),
-    script:
-        "../scripts/analysis/check_claims.py"

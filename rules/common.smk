@@ -44,6 +44,7 @@ from study.addresses import (
 )
 from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
 from study.download import expected, mirror_path
+from study.guests import gathered, guests, merged
 from study.isolation import Isolation, leave_out_home
 from study.freshness import Digests, check_fresh, visible_files
 from study.modules import file_digest, helpers_digest
@@ -51,7 +52,6 @@ from study.ownership import check_named, claim
 from study.remains import remove_remains
 from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
 from study.products import chosen, generated_rules, product
-from study.qa_arms import qa_arms, without_saves
 from study.questions import register
 from study.settings import unused_keys
 
@@ -74,11 +74,10 @@ pathvars:
     logs="<results>/logs",
     benchmarks="<results>/benchmarks",
     run="<results>/finetuning/{arm}/seed{seed}",
-    qa_run="<results>/qa/{arm}/seed{seed}",
 
 
 wildcard_constraints:
-    arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *qa_arms(config["qa"])])),
+    arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *gathered("arms", config)])),
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
     split=r"train|valid|test|train-\d+",
@@ -200,6 +199,11 @@ def outputs(rule):
     return found
 
 
+def recorded():
+    """What guests add to what the settings and the provenance record, as inputs."""
+    return {name: [f"<results>/{file}" for file in files] for name, files in merged("recorded", config).items()}
+
+
 def parity(*splits):
     """The proofs that two frameworks see the same token ids, which a framework's own rules may offer."""
     return []
@@ -211,7 +215,7 @@ def finished(wildcards):
     Where only the page was asked for, Snakemake would not miss them. Not what a job measured of itself: a training is
     not repeated for a lost benchmark.
     """
-    asked = [value for name, value in (PAGE | QA_RECORDED).items() if name != "training_benchmarks"]
+    asked = [value for name, value in (PAGE | recorded()).items() if name != "training_benchmarks"]
     asked += [made(row.key) for row in chosen(config, derived=True) if row.each or not row.wildcards]
     asked += [made(name) for name in ("run_histories", "run_selections", "seals")]
     asked += [linear(f"<results>/predictions/{{arm}}/seed0.{ending}") for ending in ("tsv", "json")]
@@ -406,52 +410,9 @@ def first_run(name, file):
     return path(f"<run>/{file}").format(arm=arm, seed=seed)
 
 
-def qa_base_files():
-    """The files that the base model is made from."""
-    if QA["base"]["source"] == "folder":
-        return [local(QA["base"]["folder"])] if QA["base"]["folder"] else []
-    return retrieved(*QA_ADDRESSES["hub" if QA["base"]["source"] == "hub" else "corpus"])
-
-
-def qa_pairs_file():
-    """The file of pairs in a list; empty for the embedded ones, and where the study forgot it (the script says so)."""
-    if QA["data"]["source"] == "file":
-        return [local(QA["data"]["file"])] if QA["data"]["file"] else []
-    return retrieved(*QA_ADDRESSES["pairs"])
-
-
-def qa_runs(name):
-    """A file's paths for every arm and seed of the question-answering study."""
-    return [path(f"<qa_run>/{name}").format(arm=arm, seed=seed) for arm in QA_ARMS for seed in QA["seeds"]]
-
-
-def of_arm(part):
-    """A parameter: `lora` or `training` as the run's arm has it, without what changes no result."""
-    return lambda wildcards: without_saves(QA_ARMS[wildcards.arm][part])
-
-
 def class_names(wildcards):
     """A parameter: `data.labels`, whose braces are none of Snakemake's wildcards (see `prompt_template`)."""
     return config["data"]["labels"]
-
-
-def prompt_template(wildcards):
-    """A parameter: `qa.prompt`. As a plain text Snakemake would take its braces for wildcards."""
-    return QA["prompt"]
-
-
-def adapters():
-    """The exported adapters of every arm and seed, where the study answers questions."""
-    pattern, tuned = path("<results>/models/qa-{arm}-seed{seed}"), config["qa"]
-    arms = qa_arms(tuned) if tuned["enabled"] else []
-    return [pattern.format(arm=arm, seed=seed) for arm in arms for seed in tuned["seeds"]]
-
-
-def swept(name):
-    """A file's paths for every rank and seed of the rank sweep."""
-    sweep = QA["rank_sweep"]
-    pattern = path(f"<results>/qa/sweep/rank{{rank}}/seed{{seed}}/{name}")
-    return [pattern.format(rank=rank, seed=seed) for rank in sweep["ranks"] for seed in sweep["seeds"]]
 
 
 def script_name(rule):

@@ -247,4 +247,4 @@ rule export_model:
 rule export_models:
     input:
         runs("<results>/models/{arm}-seed{seed}", TRAINED),
-        adapters(),
+        [f"<results>/{folder}" for folder in gathered("exported", config)],

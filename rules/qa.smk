@@ -1,6 +1,7 @@
 """Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
 
-from study.addresses import qa_addresses
+from qa.guest import qa_addresses
+from qa.qa_arms import qa_arms, without_saves
 
 QA = config["qa"]
 QA_ADDRESSES = qa_addresses(QA)
@@ -11,16 +12,21 @@ QA_READS_TABLES = bool(QA_EMBEDDED and QA_EMBEDDED["corpus_tables"])
 if QA_EMBEDDED:
     # What an input tells is no parameter.
     QA_EMBEDDED = {key: value for key, value in QA_EMBEDDED.items() if key != "corpus_tables"}
-# What the settings and the provenance record of it.
-QA_RECORDED = {}
-if QA["enabled"]:
-    QA_RECORDED = inputs(qa_manifest="qa_manifest")
-    QA_RECORDED |= {"qa_runs": qa_runs("run.json"), "qa_results": qa_runs("evaluation.json")}
+# What the base model is made from, and the file of pairs; none for embedded ones, and where the study forgot a path (the
+# script says so).
+QA_BASE = [local(QA["base"]["folder"])] if QA["base"]["source"] == "folder" and QA["base"]["folder"] else []
+QA_BASE += retrieved(*QA_ADDRESSES["hub"], *QA_ADDRESSES["corpus"])
+QA_PAIRS = [local(QA["data"]["file"])] if QA["data"]["source"] == "file" and QA["data"]["file"] else []
+QA_PAIRS += retrieved(*QA_ADDRESSES["pairs"])
+QA_RUN = "<results>/qa/{arm}/seed{seed}"
+QA_RUNS = expand(QA_RUN, arm=QA_ARMS, seed=QA["seeds"])
+SWEEP = "<results>/qa/sweep/rank{rank}/seed{seed}"
+SWEEPS = expand(SWEEP, rank=SWEPT["ranks"], seed=SWEPT["seeds"])
 
 
 rule build_qa_pairs:
     input:
-        pairs=qa_pairs_file(),
+        pairs=QA_PAIRS,
     output:
         **outputs("build_qa_pairs"),
         train="<results>/qa/data/train.jsonl",
@@ -41,7 +47,7 @@ rule build_qa_pairs:
 rule build_qa_base_model:
     input:
         **({"tables": "<results>/checkpoint/corpus-tables"} if QA_READS_TABLES else {}),
-        files=qa_base_files(),
+        files=QA_BASE,
     output:
         base=directory("<results>/qa/base"),
         pretraining=f"<results>/{product('qa_pretraining').path}",
@@ -53,7 +59,7 @@ rule build_qa_base_model:
     params:
         source=QA["base"]["source"],
         embedded=QA_EMBEDDED,
-        template=prompt_template,
+        template=lambda wildcards: QA["prompt"],
     script:
         "../scripts/qa/build_qa_base_model.py"
 
@@ -64,10 +70,10 @@ rule finetune_lora:
         heldout="<results>/qa/data/heldout.jsonl",
         base="<results>/qa/base",
     output:
-        loss="<qa_run>/loss.tsv",
-        adapter=directory("<qa_run>/adapter"),
-        tensorboard=directory("<qa_run>/tensorboard"),
-        run="<qa_run>/run.json",
+        loss=f"{QA_RUN}/loss.tsv",
+        adapter=directory(f"{QA_RUN}/adapter"),
+        tensorboard=directory(f"{QA_RUN}/tensorboard"),
+        run=f"{QA_RUN}/run.json",
     conda:
         "../envs/qa.yaml"
     resources:
@@ -76,9 +82,9 @@ rule finetune_lora:
         runtime=grow("6h"),
     params:
         states=state("finetune_lora/{arm}/seed{seed}"),
-        lora=of_arm("lora"),
-        training=of_arm("training"),
-        template=prompt_template,
+        lora=lambda wildcards: without_saves(QA_ARMS[wildcards.arm]["lora"]),
+        training=lambda wildcards: without_saves(QA_ARMS[wildcards.arm]["training"]),
+        template=lambda wildcards: QA["prompt"],
         # A function of `threads`, too: see `unwatched`.
         save_every=lambda wildcards, threads: QA_ARMS[wildcards.arm]["training"]["save_every"],
     script:
@@ -90,11 +96,11 @@ rule evaluate_qa:
         train="<results>/qa/data/train.jsonl",
         heldout="<results>/qa/data/heldout.jsonl",
         base="<results>/qa/base",
-        adapter="<qa_run>/adapter",
-        run="<qa_run>/run.json",
+        adapter=f"{QA_RUN}/adapter",
+        run=f"{QA_RUN}/run.json",
     output:
-        generations="<qa_run>/generations.jsonl",
-        evaluation="<qa_run>/evaluation.json",
+        generations=f"{QA_RUN}/generations.jsonl",
+        evaluation=f"{QA_RUN}/evaluation.json",
     conda:
         "../envs/qa.yaml"
     resources:
@@ -102,19 +108,19 @@ rule evaluate_qa:
         mem_mb=grow(8000),
         runtime=grow("2h"),
     params:
-        training=of_arm("training"),
+        training=lambda wildcards: without_saves(QA_ARMS[wildcards.arm]["training"]),
         generation=QA["generation"],
-        template=prompt_template,
+        template=lambda wildcards: QA["prompt"],
     script:
         "../scripts/qa/evaluate_qa.py"
 
 
 rule aggregate_qa:
     input:
-        records=qa_runs("run.json"),
-        evaluations=qa_runs("evaluation.json"),
-        losses=qa_runs("loss.tsv"),
-        answers=qa_runs("generations.jsonl"),
+        records=[f"{run}/run.json" for run in QA_RUNS],
+        evaluations=[f"{run}/evaluation.json" for run in QA_RUNS],
+        losses=[f"{run}/loss.tsv" for run in QA_RUNS],
+        answers=[f"{run}/generations.jsonl" for run in QA_RUNS],
         manifest=made("qa_manifest"),
     output:
         **outputs("aggregate_qa"),
@@ -135,8 +141,8 @@ if SWEPT["ranks"]:
             heldout="<results>/qa/data/heldout.jsonl",
             base="<results>/qa/base",
         output:
-            losses=expand("<results>/qa/sweep/rank{rank}/seed{seed}/loss.tsv", rank=SWEPT["ranks"], allow_missing=True),
-            records=expand("<results>/qa/sweep/rank{rank}/seed{seed}/run.json", rank=SWEPT["ranks"], allow_missing=True),
+            losses=expand(f"{SWEEP}/loss.tsv", rank=SWEPT["ranks"], allow_missing=True),
+            records=expand(f"{SWEEP}/run.json", rank=SWEPT["ranks"], allow_missing=True),
         conda:
             "../envs/qa.yaml"
         resources:
@@ -148,15 +154,15 @@ if SWEPT["ranks"]:
             ranks=SWEPT["ranks"],
             lora=QA["lora"],
             training=without_saves(QA["training"]),
-            template=prompt_template,
+            template=lambda wildcards: QA["prompt"],
             save_every=unwatched(QA["training"]["save_every"]),
         script:
             "../scripts/qa/sweep_lora_ranks.py"
 
     rule tabulate_rank_sweep:
         input:
-            records=swept("run.json"),
-            losses=swept("loss.tsv"),
+            records=[f"{run}/run.json" for run in SWEEPS],
+            losses=[f"{run}/loss.tsv" for run in SWEEPS],
         output:
             **outputs("tabulate_rank_sweep"),
         conda:
@@ -168,11 +174,7 @@ if SWEPT["ranks"]:
 rule build_lora_ledger:
     input:
         # From the configuration alone: neither the weights nor a base made here are waited for.
-        files=[
-            file
-            for file in qa_base_files()
-            if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"
-        ],
+        files=[file for file in QA_BASE if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"],
     output:
         **outputs("build_lora_ledger"),
     # The longest of the page's jobs.
@@ -192,10 +194,10 @@ rule build_lora_ledger:
 rule export_adapter:
     input:
         **inputs(runs="qa_runs", summary="qa_summary"),
-        adapter="<qa_run>/adapter",
-        run="<qa_run>/run.json",
-        generations="<qa_run>/generations.jsonl",
-        evaluation="<qa_run>/evaluation.json",
+        adapter=f"{QA_RUN}/adapter",
+        run=f"{QA_RUN}/run.json",
+        generations=f"{QA_RUN}/generations.jsonl",
+        evaluation=f"{QA_RUN}/evaluation.json",
         manifest=made("qa_manifest"),
         base="<results>/qa/base",
         template=workflow.source_path("../report/adapter_card.md.j2"),

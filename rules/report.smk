@@ -12,7 +12,7 @@ PAGE = {
 
 rule record_settings:
     input:
-        **QA_RECORDED,
+        **recorded(),
         records=made("run_records"),
     output:
         **outputs("record_settings"),
@@ -26,7 +26,7 @@ rule record_settings:
 
 rule record_provenance:
     input:
-        **QA_RECORDED,
+        **recorded(),
         records=made("run_records"),
         predictions=made("predictions"),
         manifest=made("manifest"),
@@ -43,6 +43,8 @@ rule record_provenance:
     params:
         settings=config,
         commit=COMMIT,
+        # The script finds them by the name of their room.
+        guests=[file_digest(os.path.join(ROOT, "scripts", room, "guest.py")) for room in guests()],
     script:
         "../scripts/report/record_provenance.py"
 

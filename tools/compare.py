@@ -13,13 +13,13 @@ import sys
 
 from scipy import stats
 
-from analysis import claims
-from analysis.claims import read_claims
 from analysis.inference import holm, minimum_detectable, seeds_needed, welch_p
 from common.arms import arms_of, arms_of_pair, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
 from data.reviews import noun_of
+from lab import claims
+from lab.claims import read_claims
 from report import pictures
 from report.arm_colours import coloured
 from report.check_report import number_faults

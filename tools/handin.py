@@ -8,16 +8,17 @@ number of it is a name in braces, looked up in the study's files. numbers.tsv li
 
 import difflib
 import html
+import importlib
 import os
 import re
 import sys
 
 import pandas
 
-from analysis import error_figures, plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_parameters, plot_recipes
-from analysis.claims import without_names
+from analysis import error_figures, plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_recipes
 from analysis.epoch_curves import accuracy_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
+from analysis.verdicts import without_names
 from checkpoint import plot_pretraining
 from common.arms import arm_label
 from common.errors import StudyError
@@ -25,10 +26,10 @@ from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
 from common.frames import read_frame
 from data.reviews import noun_of
-from qa import plot_qa_loss, plot_rank_sweep
 from report.arm_colours import label_of
 from report.formats import FILTERS
 from report.sections.answer.facts import side
+from study.guests import guests
 from tools.checked import check_results
 from tools.typed_numbers import typed_number
 
@@ -74,19 +75,13 @@ def figures(folder, colours):
     if all(map(os.path.exists, curves[:2])):
         of = [*curves[:2], os.path.join(folder, "baselines.tsv"), *filter(os.path.exists, curves[2:])]
         yield "learning_curves", plot_learning_curves.draw(*map(read_frame, of)), True
-    for name, path, draw in (
-        ("parameters", "parameters/derivation.tsv", lambda path: plot_parameters.draw(read_tsv(path))),
-        ("pretraining", "checkpoint/pretraining.tsv", lambda path: plot_pretraining.draw(read_frame(path))),
-        ("qa_loss", "qa/loss.tsv", lambda path: plot_qa_loss.draw(plot_qa_loss.curves(path))),
-        (
-            "rank_sweep",
-            "qa/rank_sweep.tsv",
-            lambda path: plot_rank_sweep.draw(read_frame(path).astype(float).astype({"rank": int})),
-        ),
-    ):
-        path = os.path.join(folder, path)
-        if os.path.exists(path):
-            yield name, draw(path), name != "pretraining"
+    path = os.path.join(folder, "checkpoint", "pretraining.tsv")
+    if os.path.exists(path):
+        yield "pretraining", plot_pretraining.draw(read_frame(path)), False
+    for room, guest in guests().items():
+        for name, table, script in guest.figures:
+            if os.path.exists(path := os.path.join(folder, table)):
+                yield name, importlib.import_module(f"{room}.{script}").draw_table(path), True
 
 
 def as_numbers(column):

@@ -21,7 +21,7 @@ from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
 from study.baselines import linear_arms
 from study.configuration import load_study
-from study.qa_arms import qa_arms
+from study.guests import gathered, guests
 from tools import compare
 from tools.checked import check_results
 from tools.published_curves import by_amount
@@ -38,8 +38,12 @@ FILES = (
     "baselines.tsv",
     "figures/arms.svg",
 )
-# The same, of a study that pretrains, tunes a model to answer questions, or asks its own.
-WHERE_MADE = ("checkpoint/pretraining.tsv", "qa/runs.tsv", "qa/summary.tsv", "questions.json")
+# The same, of a study that pretrains, asks its own questions, or has a guest.
+WHERE_MADE = (
+    "checkpoint/pretraining.tsv",
+    "questions.json",
+    *(path for guest in guests().values() for path in guest.published),
+)
 # Each run's own records, which `make regenerate` makes the tables from.
 RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weights.json")
 MEASURED = os.path.join("benchmarks", "finetune_*", "*", "seed*.tsv")
@@ -66,13 +70,11 @@ def crate_files(folder):
 
 def planned(config):
     """Return the folders of all runs that a study's settings ask for, relative to its results."""
-    finetuning, qa = config["finetuning"], config["qa"]
+    finetuning = config["finetuning"]
     found = [
         os.path.join("finetuning", arm, f"seed{seed}") for arm in finetuning["arms"] for seed in finetuning["seeds"]
     ]
-    if qa["enabled"]:
-        found += [os.path.join("qa", arm, f"seed{seed}") for arm in qa_arms(qa) for seed in qa["seeds"]]
-    return found
+    return found + gathered("planned", config)
 
 
 def finished(folder):
@@ -83,10 +85,7 @@ def finished(folder):
     """
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
     found = [os.path.join("finetuning", row["arm"], f"seed{row['seed']}") for row in runs]
-    table = os.path.join(folder, "qa", "runs.tsv")
-    if os.path.exists(table):
-        found += [os.path.join("qa", row["arm"], f"seed{row['seed']}") for row in read_tsv(table)]
-    return found
+    return found + gathered("finished", folder)
 
 
 def made(results, config, compared):
@@ -141,23 +140,6 @@ def made(results, config, compared):
             "",
         ]
     )
-
-
-def answers(folder):
-    """Return the sentence on question answering, from qa/runs.tsv and qa/summary.tsv."""
-    runs = read_tsv(os.path.join(folder, "qa", "runs.tsv"))
-    means = {(row["arm"], row["metric"]): row for row in read_tsv(os.path.join(folder, "qa", "summary.tsv"))}
-    parts = []
-    for arm, rank in dict.fromkeys((row["arm"], row["rank"]) for row in runs):
-        label = f"rank {rank}" if arm == f"rank{rank}" else f"{arm} (rank {rank})"
-        before, after = (means[arm, f"heldout_loss_{when}"] for when in ("before", "after"))
-        ddof = f" ± {float(after['sd_ddof1']):.2f} (ddof 1)" if after["sd_ddof1"] else ""
-        parts.append(
-            f"{label}, n = {after['n_seeds']}: {float(before['mean']):.2f} nats per token of held-out answers "
-            f"before tuning, {float(after['mean']):.2f}{ddof} after"
-        )
-    size = int(runs[0]["total_params"]) - int(runs[0]["trainable_params"])
-    return f"Question answering, a base of {size / 1e6:.1f} M parameters and LoRA: {'; '.join(parts)}."
 
 
 def recipes_of(folder):
@@ -307,8 +289,7 @@ def block(folder, link):
             f"The checkpoint was pretrained for {last['update']} updates, to {float(last['loss']):.2f} nats per "
             "masked token of held-out text."
         )
-    if os.path.exists(os.path.join(folder, "qa", "runs.tsv")):
-        facts.append(answers(folder))
+    facts += gathered("sentences", folder)
     return "\n".join(
         [
             results,

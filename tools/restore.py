@@ -15,6 +15,7 @@ import sys
 from common.errors import StudyError
 from finetuning.seals import sealed_files, write_seal
 from study.configuration import load_study
+from study.guests import guests
 from study.products import page_rules
 from tools.checked import check_results
 
@@ -30,7 +31,7 @@ KEPT = (
     "finetuning",
     "predictions",
     "benchmarks",
-    "qa",
+    *(place for guest in guests().values() for place in guest.records),
 )
 # Rules that bring the texts back and fit the simple models, and the record of the settings.
 EXTRA = ("build_splits", "draw_subset", "finetune_linear", "evaluate_linear", "record_settings")

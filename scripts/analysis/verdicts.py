@@ -1,5 +1,7 @@
 """What may be claimed of two arms, in words: never more than their tests carry."""
 
+import re
+
 
 def points(value, sign=True):
     """Return a fraction as percentage points, two decimals, with a true minus sign."""
@@ -134,3 +136,9 @@ def _difference(pair, better, worse, alpha, level):
         f"{better} is better than {worse} {_gap(pair)} ({_evidence(pair, level)}; permutation test over seeds "
         f"{p_text(pair['seeds_p'])}, {pair['seeds_p_holm']:.2g} after Holm)."
     )
+
+
+def without_names(text, names):
+    """Return a text without these names, each where it is a whole word: an arm 1 leaves 1.5 and 1e-05 alone."""
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.+\-\u2212])(?:{words})(?!\w|\.\d)", "", text) if words else text

@@ -86,6 +86,11 @@ def draw_panel(axes, frame, column):
             seaborn.lineplot(heldout, linewidth=2, linestyle="--", label=f"{name}held out", legend=False, **style)
 
 
+def draw_table(path):
+    """Return the figure of qa/loss.tsv."""
+    return draw(curves(path))
+
+
 def main(loss, manifest, svg, png):
     """Write the figure as SVG and PNG.
 
@@ -98,7 +103,7 @@ def main(loss, manifest, svg, png):
     Raises:
         StudyError: no runs.
     """
-    figure = draw(curves(loss))
+    figure = draw_table(loss)
     mark_synthetic(figure.axes[1], read_json(manifest))
     save(figure, svg, png, "Losses of the LoRA runs by update: the one that is optimised, and that on answers", loss)
 

@@ -44,6 +44,11 @@ def draw(frame):
     return figure
 
 
+def draw_table(path):
+    """Return the figure of qa/rank_sweep.tsv."""
+    return draw(read_frame(path).astype(float).astype({"rank": int}))
+
+
 def main(table, manifest, svg, png):
     """Write the figure as SVG and PNG.
 
@@ -53,8 +58,7 @@ def main(table, manifest, svg, png):
         svg: figure to write.
         png: figure to write.
     """
-    frame = read_frame(table).astype(float)
-    figure = draw(frame.astype({"rank": int}))
+    figure = draw_table(table)
     mark_synthetic(figure.axes[1], read_json(manifest))
     save(figure, svg, png, "Loss, trainable share, time and memory by LoRA rank", table)
 

@@ -24,6 +24,7 @@ from common.files import read_json, sha256, write_text
 from common.machine import package_versions, settings_hash, study_settings
 from data.reviews import noun_of
 from frameworks import NONE
+from study.guests import guests
 
 CRATE = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -231,15 +232,23 @@ def add_runs(crate, records, predictions, used, texts):
     return actions
 
 
-def add_qa_runs(crate, records, results, used):
-    """Add the actions of the question-answering runs, given their run.json's and evaluations; return as `add_runs`."""
-    actions = []
-    for (path, record), result in zip(records, results, strict=True):
-        label = f"qa/{record.get('arm') or 'rank' + str(record['rank'])}/seed{record['seed']}"
-        words = f"Tuning of a language model by LoRA of rank {record['rank']} with seed {record['seed']}."
-        made = {path: f"Record of {label}: settings, versions, time.", result: f"Evaluation of {label}."}
-        actions.append(add_run(crate, label, words, record, "finetune_lora", used, made))
-    return actions
+def add_guests(crate, files):
+    """Add the actions of the guests' runs.
+
+    Args:
+        crate: the crate.
+        files: {name: paths} of what `study.guests.Guest.recorded` names.
+
+    Returns:
+        tuple[list, list]: the actions' identifiers, and when the runs ended.
+    """
+    actions, ended = [], []
+    for guest in guests().values():
+        used = [crate.file(path, description=words) for path, words in guest.used(files).items()]
+        for label, words, record, rule, made in guest.runs(files):
+            actions.append(add_run(crate, label, words, record, rule, used, made))
+            ended += [record["ended"]] if record.get("ended") else []
+    return actions, ended
 
 
 def add_report(crate, tables, settings, commit):
@@ -308,7 +317,7 @@ def head(study, manifest, files, actions, ended):
     ]
 
 
-def main(records, predictions, manifest, tables, crate, settings, commit, qa_runs=(), qa_results=(), qa_manifest=None):
+def main(records, predictions, manifest, tables, crate, settings, commit, **recorded):
     """Write the crate.
 
     Args:
@@ -319,9 +328,7 @@ def main(records, predictions, manifest, tables, crate, settings, commit, qa_run
         crate: ro-crate-metadata.json to write, in the study's folder.
         settings: the resolved config.
         commit: the commit that the report is built by, or an empty string.
-        qa_runs: run.json of every question-answering run; empty where the study lacks them.
-        qa_results: their evaluations, in the same order.
-        qa_manifest: qa/data/manifest.json, or None.
+        **recorded: files of the guests by the names of `study.guests.Guest.recorded`.
 
     Raises:
         StudyError: a file is missing or is not JSON.
@@ -329,7 +336,7 @@ def main(records, predictions, manifest, tables, crate, settings, commit, qa_run
     made, facts = Crate(os.path.dirname(os.path.abspath(crate))), read_json(manifest)
     texts = noun_of(facts)["many"]
     data = add_data(made, facts, os.path.dirname(manifest))
-    runs, tunings = ([(path, read_json(path)) for path in paths] for paths in (records, qa_runs))
+    runs = [(path, read_json(path)) for path in records]
     # Training reads train and valid; what was tested is known by the predictions.
     used = [
         made.file(manifest, description=f"What the {texts} are: source, counts and hashes."),
@@ -337,11 +344,11 @@ def main(records, predictions, manifest, tables, crate, settings, commit, qa_run
         *data.get("valid", []),
     ]
     actions = add_runs(made, runs, predictions, used, texts)
-    asked = [made.file(qa_manifest, description="What the questions are: source and hashes.")] if qa_manifest else []
-    actions += add_qa_runs(made, tunings, qa_results, asked)
+    more, ended = add_guests(made, recorded)
+    actions += more
     add_report(made, tables, settings, commit)
     files = sorted(identifier for identifier, entity in made.entities.items() if entity["@type"] == "File")
-    ended = [record["ended"] for _, record in runs + tunings if record.get("ended")]
+    ended += [record["ended"] for _, record in runs if record.get("ended")]
     entities = [made.entities[identifier] for identifier in sorted(made.entities)]
     graph = {
         "@context": CONTEXT,

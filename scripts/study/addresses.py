@@ -7,6 +7,7 @@ import os
 from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.download import expected, mirror_path
+from study.guests import guests, merged
 from study.hub import hub_urls
 
 # What the public mirror of CLS-Books holds.
@@ -126,7 +127,7 @@ def retrievals(config, pins):
     Raises:
         StudyError: not an address of a file, or a hash in the study file contradicts the table of checksums.
     """
-    data, checkpoint, qa = config["data"], config["checkpoint"], qa_addresses(config["qa"])
+    data, checkpoint = config["data"], config["checkpoint"]
     fairseq, huggingface = checkpoint["fetch"]["fairseq"], checkpoint["fetch"]["huggingface"] or {}
     wanted = {
         "table": ("data.table", source_addresses({"source": "table", "table": data["table"]}), None),
@@ -137,9 +138,7 @@ def retrievals(config, pins):
         "huggingface_checkpoint": ("checkpoint.fetch.huggingface.url", _urls(huggingface), huggingface.get("sha256")),
         "corpus": ("checkpoint.corpus.files", checkpoint["corpus"]["files"], None),
         "corpus_tables": ("checkpoint.corpus.tables", corpus_addresses(checkpoint["corpus"]), None),
-        "qa_pairs": ("qa.data.url", qa["pairs"], None),
-        "qa_base": ("qa.base.hub", qa["hub"], None),
-        "qa_corpus": ("qa.base.embedded.files", qa["corpus"], None),
+        **{name: (*given, None) for name, given in merged("addresses", config).items()},
     }
     for number, (name, model) in enumerate(config["finetuning"]["models"].items(), start=1):
         wanted[f"model_{number}"] = (f"finetuning.models.{name}.hub", hub_addresses(model), None)
@@ -160,23 +159,6 @@ def _urls(entry):
 def corpus_addresses(corpus):
     """Return the addresses of all tables of a corpus, in the order of the settings."""
     return [url for entry in corpus["tables"] for url in entry["urls"]]
-
-
-def qa_addresses(qa):
-    """Return the addresses of the question-answering branch by what they are for.
-
-    Args:
-        qa: the `qa` section of the config.
-
-    Returns:
-        dict[str, list[str]]: `pairs`, `hub`, `corpus`; a list is empty where the study takes that part elsewhere.
-    """
-    base = qa["base"]
-    return {
-        "pairs": [qa["data"]["url"]] if qa["data"]["source"] == "url" and qa["data"]["url"] else [],
-        "hub": hub_urls(base["hub"]) if base["source"] == "hub" else [],
-        "corpus": list(dict.fromkeys(base["embedded"]["files"])) if base["source"] == "embedded" else [],
-    }
 
 
 def hub_addresses(model):
@@ -212,8 +194,9 @@ def needed_retrievals(config, pins):
     models = config["finetuning"]["models"]
     for arm in config["finetuning"]["arms"].values():
         needed.update(hub_addresses(models.get(arm["model"], {})))
-    if config["qa"]["enabled"]:
-        needed.update(url for urls in qa_addresses(config["qa"]).values() for url in urls)
+    for guest in guests().values():
+        if guest.asked(config):
+            needed.update(url for _, urls in guest.addresses(config).values() for url in urls)
     return [found for found in retrievals(config, pins).values() if needed.intersection(found["urls"])]
 
 

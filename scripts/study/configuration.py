@@ -13,6 +13,7 @@ from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.download import read_checksums
 from study.grids import expand_grids
+from study.guests import gathered
 from study.ownership import check_named
 from study.settings import refuse, validate_study
 
@@ -41,7 +42,7 @@ def check_study(config, root):
     pins = read_checksums(checksums)
     for key, part in (
         ("checkpoint.corpus.files", config["checkpoint"]["corpus"]),
-        ("qa.base.embedded.files", config["qa"]["base"]["embedded"]),
+        *gathered("corpora", config),
     ):
         part["files"] = expand_addresses(part["files"], pins, key)
     for i, entry in enumerate(config["checkpoint"]["corpus"]["tables"], start=1):
@@ -51,12 +52,7 @@ def check_study(config, root):
 
 def missing_files(config, root):
     """Yield a message for each file of the clone that the settings name and that is not there."""
-    for i, file in enumerate(config["claims"], start=1):
-        if not os.path.isfile(path := os.path.join(root, file)):
-            yield (
-                f"claims, entry {i}: there is no file {path}; name a file like claims/open.yaml, or leave claims "
-                "empty: []"
-            )
+    yield from gathered("missing_files", config, root)
     if config["checksums"] and not os.path.isfile(path := os.path.join(root, config["checksums"])):
         yield f"checksums: there is no file {path}; name a table like studies/checksums.tsv, or null"
 

@@ -8,6 +8,7 @@ import shutil
 import frameworks
 from common.errors import StudyError
 from study.addresses import hub_addresses
+from study.guests import guests
 from study.rule_parameters import ENCODER, PUBLISHED_SIZE, count
 
 FLOAT = 4
@@ -19,15 +20,6 @@ STATES = 2
 BINARIZED = 0.5
 # Tables, figures, logs, the page, the SentencePiece model's copies: small whatever the study.
 REST = 5_000_000
-
-
-def bloom_parameters(vocab_size, width, layers):
-    """Return the parameters of a BLOOM with tied embeddings.
-
-    V·D embeddings, two vectors of the embeddings' LayerNorm, and a layer: 4·D² + 4·D attention, 8·D² + 5·D
-    feed-forward, 4·D LayerNorms; two vectors of the last LayerNorm.
-    """
-    return vocab_size * width + layers * (12 * width * width + 13 * width) + 4 * width
 
 
 def corpus_bytes(corpus, size_of):
@@ -93,7 +85,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
     Returns:
         dict[str, int]: bytes, the largest first.
     """
-    checkpoint, finetuning, qa = config["checkpoint"], config["finetuning"], config["qa"]
+    checkpoint, finetuning = config["checkpoint"], config["finetuning"]
     # A fetched checkpoint brings its dictionary: the course's, as far as is known before.
     made = checkpoint["source"] == "pretrain"
     size = {
@@ -130,11 +122,9 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         states = STATES * STATE * parameters * min(n_runs, at_once)
         need["saved states"] = max(need["saved states"], states)
     need["models"] = jobs.get("export_model", 0) * FLOAT * exported
-    base = qa["base"]["embedded"]
-    if "build_qa_base_model" in jobs and qa["base"]["source"] == "embedded":
-        need["checkpoint"] += FLOAT * bloom_parameters(
-            base["vocab_size"], base["architecture"]["width"], base["architecture"]["layers"]
-        )
+    for guest in guests().values():
+        for kind, size in guest.disk(jobs, config).items():
+            need[kind] = need.get(kind, 0) + size
     need["tables, figures and logs"] = REST
     return {name: n for name, n in sorted(need.items(), key=lambda item: -item[1]) if n}
 

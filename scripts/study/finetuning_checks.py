@@ -62,8 +62,6 @@ def check_finetuning_arms(arms, colours):
             yield f"finetuning.arms.{name}: lora freezes the encoder already; take freeze out"
         if name in FOLDERS:
             yield f"finetuning.arms.{name}: results/<study>/finetuning has a folder of that name; choose another"
-        if name.startswith("qa-"):
-            yield f"finetuning.arms.{name}: models/qa-… are the exported adapters; let the name start otherwise"
         known = f"{arm['framework']}-{arm['init']}"
         if name in KNOWN and name != known:
             yield (

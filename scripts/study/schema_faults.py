@@ -6,8 +6,6 @@ import sys
 
 import jsonschema
 
-from study.qa_arms import ranks_as_arms
-
 NAMES = {
     "array": "a list",
     "boolean": "true or false",
@@ -92,8 +90,6 @@ def _words(fault, schema):
     if rule == "enum" and isinstance(value, str):
         near = difflib.get_close_matches(value, [str(v) for v in fault.validator_value], n=1, cutoff=0.5)
         return message + (f". Did you mean {near[0]}?" if near else "")
-    if rule == "type" and name == "qa.lora.r" and isinstance(value, list):
-        return message + ranks_as_arms(value)
     if rule == "type":
         return message + _type_hint(value, node)
     return message
@@ -105,8 +101,7 @@ def _unknown_key(path, key, known, schema):
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return f"unknown key {name}. Did you mean {name_of([*path, near[0]])}?"
-    free = ("finetuning.arms.", "finetuning.grids.", "qa.arms.")
-    places = [place for place in key_paths(schema) if not place.startswith(free)]
+    places = [place for place in key_paths(schema) if not re.search(r"\.(?:arms|grids)\.", place)]
     elsewhere = [place for place in places if place.split(".")[-1] == key]
     where = f"the keys of {name_of(path)}" if path else "the outermost keys"
     hint = f". There is a key {' and a key '.join(elsewhere)}" if elsewhere else ""

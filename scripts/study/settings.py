@@ -16,8 +16,8 @@ from study.finetuning_checks import (
     check_subsets,
 )
 from study.grids import check_grids
+from study.guests import check_guests, merged
 from study.matching import check_matches
-from study.question_checks import check_qa
 from study.questions import check_questions
 from study.schema import read_schema
 from study.schema_faults import messages, name_of, show
@@ -37,15 +37,6 @@ ALTERNATIVES = {
         "fetch": ["checkpoint.fetch"],
         "folder": ["checkpoint.folder"],
     },
-    "qa.enabled": {
-        True: [
-            f"qa.{name}"
-            for name in ("seeds", "arms", "data", "prompt", "base", "lora", "rank_sweep", "training", "generation")
-        ]
-    },
-    "qa.data.source": {"file": ["qa.data.file"], "url": ["qa.data.url"]},
-    "qa.base.source": {name: [f"qa.base.{name}"] for name in ("embedded", "hub", "folder")},
-    "qa.training.quantization": {"nf4": ["qa.training.double_quantization"]},
 }
 
 
@@ -91,8 +82,7 @@ def cross_checks(config):
         yield f"mirror: there is no folder {mirror!r}; give an existing folder laid out HOST/PATH, or null"
     yield from check_data(config["data"])
     yield from check_checkpoint(config["checkpoint"])
-    if config["qa"]["enabled"]:
-        yield from check_qa(config["qa"], config["checkpoint"])
+    yield from check_guests(config)
     yield from check_grids(config["finetuning"])
     yield from check_subsets(config)
     yield from check_short_blocks(config)
@@ -106,7 +96,6 @@ def cross_checks(config):
     for place, names in (
         ("finetuning.arms", config["finetuning"]["arms"]),
         ("finetuning.models", config["finetuning"]["models"]),
-        ("qa.arms", config["qa"]["arms"]),
     ):
         yield from check_case(place, names)
     yield from check_colours(config["finetuning"]["arms"], config["report"]["colours"])
@@ -129,7 +118,7 @@ def unused_keys(own, config):
         return node
 
     unused = {}
-    for switch, of in ALTERNATIVES.items():
+    for switch, of in (ALTERNATIVES | merged("alternatives")).items():
         for choice, keys in of.items():
             if value(switch) != choice:
                 unused |= dict.fromkeys(keys, f"{switch} is {str(value(switch)).lower()}")

@@ -11,7 +11,7 @@ import yaml
 
 from common.files import sha256
 from finetuning.protocol import framework_settings
-from study.qa_arms import without_saves
+from qa.qa_arms import without_saves
 from support import studies
 from support.arms import facts
 from support.environments import (

@@ -29,13 +29,13 @@ import yaml  # noqa: E402
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from analysis import claims  # noqa: E402
 from checkpoint.vocabulary import SPECIALS, read_dictionary  # noqa: E402
 from common.errors import StudyError  # noqa: E402
 from common.machine import settings_hash  # noqa: E402
 from data.archives import extract_members  # noqa: E402
 from data.reviews import decode_lines, is_blank, normalise, pair, parse_items, parse_labels, parse_reviews  # noqa: E402
 from data.text_tables import label_name, read_examples  # noqa: E402
+from lab import claims  # noqa: E402
 from qa import build_qa_pairs  # noqa: E402
 from study.addresses import expand_addresses, retrievals, source_addresses  # noqa: E402
 from study.download import expected, mirror_path, read_checksums  # noqa: E402

@@ -9,18 +9,17 @@ from pathlib import Path
 from analysis import (
     aggregate_runs,
     build_parameter_ledger,
-    derive_parameters,
     measure_overfitting,
     plot_accuracy_by_epoch,
     plot_arms,
     plot_arms_by_epoch,
-    plot_parameters,
     plot_train_and_valid,
     tabulate_test_accuracy,
 )
 from common.arms import arms_of
 from common.files import read_json, read_tsv, write_json, write_lines, write_tsv
 from finetuning import select_checkpoint
+from lab import derive_parameters, plot_parameters
 from report.sections import templates
 from study.rule_parameters import PUBLISHED_SIZE
 from support.published import write_published

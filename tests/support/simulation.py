@@ -16,12 +16,13 @@ sys.path[:0] = [str(ROOT / "scripts")] if str(ROOT / "scripts") not in sys.path 
 import numpy as np  # noqa: E402
 import pandas  # noqa: E402
 
-from analysis import claims, inference  # noqa: E402
-from analysis.check_claims import own_claims  # noqa: E402
+from analysis import inference  # noqa: E402
 from analysis.compute_statistics import OPTIONS, compute  # noqa: E402
 from analysis.tabulate_test_accuracy import as_latex, as_markdown, columnar, readable, summarise_arms  # noqa: E402
 from common.arms import Arm  # noqa: E402
 from common.files import read_tsv  # noqa: E402
+from lab import claims  # noqa: E402
+from lab.check_claims import own_claims  # noqa: E402
 from support.frames import write_frame  # noqa: E402
 
 ARMS = [

@@ -15,7 +15,15 @@ ROOT = pathlib.Path(studies.ROOT)
 FILES = ("Snakefile", "config.yaml", "CITATION.cff")
 FOLDERS = ("rules", "scripts", "schemas", "envs", "report", "claims", "profiles", "studies", "tools")
 # How a guide of docs/development shows a file.
-BLOCK = re.compile(r"^\*\*(scripts/\S+)\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^\*\*((?:scripts|rules)/\S+)\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def copy(root):
+    """Copy what a workflow runs from to an empty folder."""
+    for name in FILES:
+        shutil.copy(ROOT / name, root / name)
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def plant(root, guide, most, fewest=1):
@@ -29,10 +37,7 @@ def plant(root, guide, most, fewest=1):
     Returns:
         pathlib.Path: the folder.
     """
-    for name in FILES:
-        shutil.copy(ROOT / name, root / name)
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy(root)
     files = dict(BLOCK.findall(guide))
     assert fewest <= len(files) <= most
     for path, text in files.items():

@@ -1,51 +1,20 @@
-"""The parameter count: as counted in files and as derived by hand."""
+"""The parameter count, as counted in files."""
 
-from common.arms import uses_checkpoint
-from study.products import Product, Rule, figure
-
-
-def table(key, path, rule, columns, label, **facts):
-    """Return the row of a table of parameters."""
-    shown = {"caption": key, "category": "Trust", "labels": {"table": label}}
-    return Product(key, path, rule, facts.pop("output", ""), columns, page=True, crate=True, **shown, **facts)
-
+from study.products import Product
 
 PRODUCTS = [
     # Read from checkpoints: a record.
-    table(
+    Product(
         "parameter_ledger",
         "parameter_ledger.tsv",
         "build_parameter_ledger",
+        "ledger",
         "section item formula count expected agrees note",
-        "parameter ledger",
-        output="ledger",
+        caption="parameter_ledger",
+        category="Trust",
+        labels={"table": "parameter ledger"},
+        page=True,
+        crate=True,
         derived=False,
     ),
-    table(
-        "derivation",
-        "parameters/derivation.tsv",
-        "derive_parameters",
-        "model step part scope formula substituted count total published source note",
-        "parameters, step by step",
-        when=uses_checkpoint,
-    ),
-    table(
-        "symbols",
-        "parameters/symbols.tsv",
-        "derive_parameters",
-        "symbol meaning study_value reports_value",
-        "symbols of the parameter count",
-        when=uses_checkpoint,
-    ),
-    *figure(
-        "parameters_figure",
-        "figures/parameters",
-        "plot_parameters",
-        when=uses_checkpoint,
-        caption="parameters",
-        category="Trust",
-        subcategory="Figures",
-        labels={"figure": "where the parameters lie"},
-    ),
 ]
-RULES = [Rule("plot_parameters", {"derivation": "derivation"}, when=uses_checkpoint)]

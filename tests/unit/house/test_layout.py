@@ -27,7 +27,7 @@ LONG_MODULES = {
     "scripts/data/embedded_reviews.py": "its sampler is replaced by a smaller one",
     "scripts/data/build_splits.py": "what it checks of tables moves to text_tables",
     "scripts/analysis/inference.py": "the engine of questions divides it",
-    "scripts/analysis/claims.py": "claims become questions",
+    "scripts/lab/claims.py": "claims become questions",
     "scripts/study/download.py": "what is known of the hub leaves it",
     "tools/publish.py": "records and pages become two modules",
     "benchmarks/benchmark.py": "timing and table become two modules",
@@ -35,14 +35,19 @@ LONG_MODULES = {
 # Rule files that are longer, or have more outside of rules, each until its helpers move.
 LONG_RULES = {
     "common": "it has no rules: settings, paths and what every rule has",
-    "analysis": "the steps of the frameworks in use move to the lab's room",
 }
 
 
 def rooms(root):
     """The rooms with rules, in their order."""
     included = re.findall(r'^include: "rules/(\w+)\.smk"', (root / "Snakefile").read_text(encoding="utf-8"), re.M)
-    return [name for name in included if name != "common"]
+    found, last = [name for name in included if name != "common"], ["report"] * ("report" in included)
+    return [*(name for name in found if name not in last), *guests_of(root), *last]
+
+
+def guests_of(root):
+    """The rooms that a study can do without."""
+    return sorted(path.parent.name for path in (root / "scripts").glob("*/guest.py"))
 
 
 def texts_of(root, room):
@@ -109,7 +114,12 @@ def no_helper_is_idle(root):
     rules = scripts_of(root)
     for path in files(root / "scripts"):
         place = path.relative_to(root / "scripts")
-        if path.stem == "__init__" or str(place) in rules or "plugin" in str(place) or set(place.parts) & set(PLUG_INS):
+        if (
+            path.stem in ("__init__", "guest")
+            or str(place) in rules
+            or "plugin" in str(place)
+            or set(place.parts) & set(PLUG_INS)
+        ):
             continue
         others = "\n".join(words for other, words in text.items() if other != path)
         if not re.search(rf"\bimport [^\n]*\b{path.stem}\b|\b{path.stem} import\b|\.{path.stem}\b", others):
@@ -121,7 +131,7 @@ def modules_have_different_names(root):
     seen = {}
     for path in files(root / "scripts"):
         place = path.relative_to(root / "scripts")
-        if path.stem == "__init__" or set(place.parts) & set(PLUG_INS):
+        if path.stem in ("__init__", "guest") or set(place.parts) & set(PLUG_INS):
             continue
         if path.stem in seen:
             yield f"scripts/{place} has the name of scripts/{seen[path.stem]}"
@@ -155,6 +165,15 @@ def rooms_import_earlier_rooms_only(root):
                 p.stem for p in files(root / "benchmarks")
             }:
                 yield f"{path.relative_to(root)} imports {name}, no part of the workflow"
+
+
+def nothing_imports_a_guest(root):
+    for guest in guests_of(root):
+        home = (root / "scripts" / guest, root / "rules" / f"{guest}.smk")
+        for path in [*files(root / "scripts"), *sorted((root / "rules").rglob("*.smk"))]:
+            words = re.findall(rf"^\s*(?:from|import)\s+{guest}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+            if words and not {path, *path.parents} & set(home):
+                yield f"{path.relative_to(root)} imports the guest {guest}"
 
 
 def scripts_import_no_scripts(root):
@@ -250,6 +269,7 @@ CHECKS = [
     no_helper_is_idle,
     modules_have_different_names,
     rooms_import_earlier_rooms_only,
+    nothing_imports_a_guest,
     scripts_import_no_scripts,
     common_is_small,
     one_word_is_a_chapter_everywhere,
@@ -289,6 +309,7 @@ SOUND = {
     },
     "tests/unit/qa/test_ask.py": "from qa import ask\nfrom support import studies\n",
 }
+GUEST = {"scripts/zoo/guest.py": "", "scripts/zoo/animals.py": "import zoo.guest\n", "rules/zoo.smk": "import zoo\n"}
 HELPERS = "".join(f"X{number} = {number}\n" for number in range(9)) + SOUND["rules/qa.smk"]
 LONG = "def f():\n{}" + "    pass\n" * LONGEST
 PLANTS = [
@@ -306,6 +327,8 @@ PLANTS = [
     (rooms_import_earlier_rooms_only, {"scripts/common/files.py": "def f():\n    from study import addresses\n"}),
     (rooms_import_earlier_rooms_only, {"scripts/qa/ask.py": "from tools import doctor\n"}),
     (rooms_import_earlier_rooms_only, {"scripts/qa/ask.py": "import speed\n"}),
+    (nothing_imports_a_guest, GUEST | {"scripts/data/archives.py": "def f():\n    from zoo import animals\n"}),
+    (nothing_imports_a_guest, GUEST | {"rules/data.smk": SOUND["rules/data.smk"] + "        import zoo.guest\n"}),
     (scripts_import_no_scripts, {"scripts/qa/ask.py": "from data.fetch import main\n"}),
     (scripts_import_no_scripts, {"scripts/qa/ask.py": "from data import fetch\n"}),
     (common_is_small, {"scripts/common/files.py": "x = 1\n" * (LARGEST_COMMON + 1)}),

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 import publish
-from analysis.claims import check, read_claims
 from common.arms import percent
 from common.errors import StudyError
 from common.files import read_tsv
+from lab.claims import check, read_claims
 from study.configuration import load_study
 from support import studies
 from support.environments import rules as known_rules

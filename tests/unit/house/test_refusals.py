@@ -16,7 +16,6 @@ import zipfile
 import pytest
 import torch
 
-from analysis import check_claims
 from checkpoint import (
     build_corpus,
     compare_huggingface_weights,
@@ -27,6 +26,7 @@ from checkpoint import (
 from common.files import read_json, read_lines
 from common.machine import commit
 from data import build_splits, retrieve
+from lab import check_claims
 from qa import build_qa_pairs
 from report import print_report
 from study import download

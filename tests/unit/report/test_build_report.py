@@ -14,11 +14,11 @@ import pytest
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from analysis import check_claims
-from analysis.claims import check, read_claims
 from checkpoint import plot_pretraining
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json, write_lines, write_tsv
+from lab import check_claims
+from lab.claims import check, read_claims
 from qa.sections.question_answering.facts import marked
 from report import build_report, check_report, formats
 from report.glossary import ANSWERING, GLOSSARY, definition

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from common.errors import StudyError
-from study.disk import REST, bloom_parameters, check_disk, corpus_bytes, disk_need, in_words, model_bytes
+from qa.guest import bloom_parameters
+from study.disk import REST, check_disk, corpus_bytes, disk_need, in_words, model_bytes
 from support import studies
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from analysis import claims
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
+from lab import claims
 from support.studies import published_studies
 from tools import compare as compare_studies
 

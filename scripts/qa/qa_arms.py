@@ -59,12 +59,3 @@ def check_prompt(prompt):
         )
     for other in set(re.findall(r"{\w*}", prompt)) - {"{question}", "{answer}"}:
         yield f"qa.prompt holds {other}; only {{question}} and {{answer}} are replaced"
-
-
-def ranks_as_arms(ranks):
-    """Return what to write in place of a list of ranks, the form of earlier releases."""
-    arms = ", ".join(f"rank{rank}: {{r: {rank}}}" for rank in ranks)
-    first = ranks[0] if ranks else 16
-    if len(ranks) < 2:
-        return f". Write r: {first}; its arm is rank{first}"
-    return f". Several ranks are arms now: write r: {first} here and arms: {{{arms}}} in qa"

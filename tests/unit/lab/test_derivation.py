@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import build_parameter_ledger, derive_parameters, plot_parameters
+from analysis import build_parameter_ledger
 from common.errors import StudyError
 from common.files import read_tsv, write_tsv
+from lab import derive_parameters, plot_parameters
 from study.rule_parameters import PUBLISHED_SIZE, terms
 
 CLAIMS = Path(__file__).resolve().parents[3] / "claims" / "published.yaml"

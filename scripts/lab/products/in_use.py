@@ -1,8 +1,8 @@
-"""The frameworks side by side, and the claims that are checked against the study's tables."""
+"""What it takes to use each framework, side by side."""
 
 import frameworks
 from common.arms import CHECKPOINT, arms_in
-from study.products import Product, Rule
+from study.products import Product
 
 # The frameworks whose use is tabulated.
 IN_USE = frameworks.having("STEPS")
@@ -13,17 +13,25 @@ def has_all_in_use(config):
     return set(IN_USE) <= {arm.framework for arm in arms_in(config).values() if arm.model == CHECKPOINT}
 
 
-def table(key, path, rule, columns, label="", **facts):
-    """Return the row of a table; one with a label is in Snakemake's own report."""
-    caption = facts.pop("caption", key)
-    shown = {"caption": caption, "category": "Trust", "labels": {"table": label}} if label else {}
-    return Product(key, path, rule, columns=columns, **shown, **{"page": True, "crate": True, **facts})
-
-
 def in_use(name, columns, output, label=""):
-    """Return the row of a table of the frameworks in use: a record, since it is read from the files of runs."""
-    facts = {"when": has_all_in_use, "derived": False, "output": output}
-    return table(f"framework_{name}", f"frameworks/{name}.tsv", "compare_frameworks", columns, label, **facts)
+    """Return the row of a table of the frameworks in use: a record, since it is read from the files of runs.
+
+    One with a label is in Snakemake's own report.
+    """
+    key = f"framework_{name}"
+    shown = {"caption": key, "category": "Trust", "labels": {"table": label}} if label else {}
+    return Product(
+        key,
+        f"frameworks/{name}.tsv",
+        "compare_frameworks",
+        output,
+        columns,
+        has_all_in_use,
+        page=True,
+        crate=True,
+        derived=False,
+        **shown,
+    )
 
 
 COLUMNS = {
@@ -43,14 +51,6 @@ COLUMNS = {
     **{f"{name}_default": ("text", "", frameworks.load(name).RECIPE) for name in IN_USE},
 }
 PRODUCTS = [
-    table(
-        "protocol_diff",
-        "protocol_diff.tsv",
-        "build_protocol_diff",
-        " ".join(["setting", *(f"{name}?" for name in frameworks.having("CHECKPOINTS")), "equal note"]),
-        "protocol diff",
-        output="table",
-    ),
     in_use(
         "steps",
         "framework step rule command n_commands n_arguments n_lines n_jobs seconds total_seconds cpu_seconds memory_mb "
@@ -64,25 +64,5 @@ PRODUCTS = [
         " ".join(["setting", *(f"{name}_default" for name in IN_USE), *IN_USE]),
         "defaults",
         "the frameworks' defaults",
-    ),
-    table("claims", "claims.tsv", "check_claims", "id sentence source verdict data", "claims"),
-    table(
-        "claims_by_report",
-        "claims_by_report.tsv",
-        "check_claims",
-        "part heading opening claims holds fails not_shown cannot_be_decided transcribed",
-        "claims by report",
-        caption="claims",
-        output="by_report",
-    ),
-]
-RULES = [
-    Rule(
-        "build_protocol_diff",
-        {"records": "run_records"},
-        {
-            "mode": lambda config: config["finetuning"]["protocol"],
-            "arms": lambda config: config["finetuning"]["arms"],
-        },
     ),
 ]

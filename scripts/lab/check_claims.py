@@ -1,10 +1,10 @@
 """Check claims: the lab's published statements against their own numbers, and the study's own against its files."""
 
-from analysis.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
 from common.arms import arm_label, percent
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_tsv
+from lab.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
 # Of claims_by_report.tsv: whose claims, the report's first heading and words, how many there are of each verdict.

@@ -19,7 +19,7 @@ from scipy import stats
 
 from analysis.inference import permute_seeds, sampling_margin, seed_floor, welch_p
 from analysis.parameter_counts import CONVENTIONS, count_by
-from analysis.verdicts import p_text, points
+from analysis.verdicts import p_text, points, without_names
 from common.arms import summarise
 from common.errors import StudyError
 from common.files import reading
@@ -499,12 +499,6 @@ def cell_numbers(cell):
     except ValueError:
         return []
     return [value] if np.isfinite(value) else []
-
-
-def without_names(text, names):
-    """Return a text without these names, each where it is a whole word: an arm 1 leaves 1.5 and 1e-05 alone."""
-    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w.+\-\u2212])(?:{words})(?!\w|\.\d)", "", text) if words else text
 
 
 def unproduced_numbers(text, values):

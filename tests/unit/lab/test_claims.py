@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis import claims
-from analysis.check_claims import main, own_claims
-from analysis.claims import read_claims
 from analysis.compute_statistics import compute
 from common.arms import Arm
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_text, write_tsv
+from lab import claims
+from lab.check_claims import main, own_claims
+from lab.claims import read_claims
 from support import arms as made
 from support.frames import write_frame
 

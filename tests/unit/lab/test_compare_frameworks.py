@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import compare_frameworks
 from common.errors import StudyError
 from common.files import read_tsv, write_lines, write_tsv
 from finetuning.protocol import framework_settings
+from lab import compare_frameworks
 from study.configuration import load_study
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,8 +1,8 @@
 """Settings of `qa` that contradict each other, or what its base takes from `checkpoint`."""
 
+from qa.qa_arms import check_arms, check_prompt
 from study.checkpoint_checks import check_model
 from study.hub import lacking
-from study.qa_arms import check_arms, check_prompt
 
 
 def check_qa(qa, checkpoint):

@@ -90,6 +90,11 @@ def draw(rows):
     return figure
 
 
+def draw_table(path):
+    """Return the figure of parameters/derivation.tsv."""
+    return draw(read_tsv(path))
+
+
 def main(derivation, svg, png):
     """Write the figure as SVG and PNG.
 
@@ -98,7 +103,7 @@ def main(derivation, svg, png):
         svg: figure to write.
         png: figure to write.
     """
-    save(draw(read_tsv(derivation)), svg, png, "Where the parameters lie", derivation)
+    save(draw_table(derivation), svg, png, "Where the parameters lie", derivation)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,91 @@
+"""The lab: its reports' claims, the parameter count by hand, its frameworks in use."""
+
+from lab.framework_jobs import data_jobs, run_jobs
+from lab.guest import CLAIMED
+
+# Whether the texts are a table of one's own, which the lab's reports say nothing of.
+OWN_TEXTS = config["data"]["source"] == "table"
+CLAIM_TABLES = {
+    **{f"{name}.tsv": workflow.source_path(f"../claims/{name}.tsv") for name in ("published_runs", "published_points")},
+    **{f"{name}.tsv": made(key) for name, key in CLAIMED.items() if made(key)},
+}
+FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS")}
+DATA_JOBS = data_jobs(PARTS, ALL_SPLITS)
+FIRST_TRAININGS = [f"finetune_{framework}/{arm}/seed{seed}" for framework, (arm, seed) in FIRST_RUNS.items()]
+FRAMEWORK_BENCHMARKS = [path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, *run_jobs(TRAINED, SEEDS)]]
+
+
+if made("framework_steps"):
+
+    # No part of what `make regenerate` makes again: like the parameter ledger it is read from files that only a study
+    # that has run holds.
+    rule compare_frameworks:
+        input:
+            **{
+                f"{framework}_finetune_{framework}": [
+                    first_run(framework, file) for file in ("history.tsv", "run.json", "weights.json", "tensorboard")
+                ]
+                for framework in FIRST_RUNS
+            },
+            **{
+                f"{framework}_select_checkpoint": [
+                    first_run(framework, "selected"),
+                    first_run(framework, "selected.json"),
+                ]
+                for framework in FIRST_RUNS
+            },
+            **{
+                f"{framework}_evaluate_{framework}": path(f"<results>/predictions/{arm}/seed{seed}.tsv")
+                for framework, (arm, seed) in FIRST_RUNS.items()
+            },
+            # A function, as in `runs`.
+            **inputs(runs="runs", protocol="protocol_diff"),
+            benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
+            logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
+            fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),
+            huggingface_convert_tokenizer="<results>/checkpoint/tokenizer",
+            huggingface_convert_checkpoint="<results>/checkpoint/huggingface",
+            huggingface_tokenize_texts=expand("<results>/finetuning/token-ids/checkpoint/{split}.npz", split=SPLITS),
+        output:
+            **outputs("compare_frameworks"),
+        conda:
+            "../envs/report.yaml"
+        params:
+            steps=FRAMEWORK_STEPS,
+            arms={framework: names_of(framework) for framework in FRAMEWORK_STEPS},
+            stock={
+                framework: framework_settings(config["finetuning"] | {"protocol": "published"}, framework)
+                for framework in FRAMEWORK_STEPS
+            },
+        script:
+            "../scripts/lab/compare_frameworks.py"
+
+
+rule derive_parameters:
+    input:
+        ledger=made("parameter_ledger"),
+        claims=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
+    output:
+        **outputs("derive_parameters"),
+    conda:
+        "../envs/report.yaml"
+    script:
+        "../scripts/lab/derive_parameters.py"
+
+
+rule check_claims:
+    input:
+        # What the lab's reports say is said of their reviews.
+        published=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
+        reports=workflow.source_path("../claims/reports.tsv"),
+        own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
+        tables=list(CLAIM_TABLES.values()),
+        method=made("method"),
+    output:
+        **outputs("check_claims"),
+    conda:
+        "../envs/report.yaml"
+    params:
+        names=list(CLAIM_TABLES),
+    script:
+        "../scripts/lab/check_claims.py"

@@ -1,0 +1,36 @@
+"""What the house must know of the lab, a guest: its reports' claims, their counts by hand, its frameworks in use."""
+
+import os
+
+from study.guests import Guest
+
+# Tables that claims may rest on: the product of each name.
+CLAIMED = {
+    "arms": "arm_statistics",
+    **{
+        name: name
+        for name in (
+            *("runs", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines", "audit"),
+            *("parameter_ledger", "recipes", "recipe_starts", "recipe_differences", "recipe_interactions"),
+            "learning_curve_means",
+        )
+    },
+}
+
+
+class Lab(Guest):
+    """The course's reports: what they state, and what a study's tables say of it."""
+
+    figures = [("parameters", "parameters/derivation.tsv", "plot_parameters")]
+
+    def missing_files(self, config, root):
+        """Yield a message for each file of claims that is not there."""
+        for i, file in enumerate(config["claims"], start=1):
+            if not os.path.isfile(path := os.path.join(root, file)):
+                yield (
+                    f"claims, entry {i}: there is no file {path}; name a file like claims/open.yaml, or leave claims "
+                    "empty: []"
+                )
+
+
+GUEST = Lab()
