@@ -21,6 +21,7 @@ from analysis.compare_baselines import row_of
 from analysis.contrasts import Term
 from analysis.failures import warnings_of
 from analysis.intervals import t_interval
+from analysis.permutations import permute_seeds
 from analysis.verdicts import judge, judge_fixed
 from common.arms import Arm
 from measures import macro_f1
@@ -195,7 +196,7 @@ def claims_of(pairs, conditional):
     tentative = [judge(row | {"seeds_p_holm": 1.0}, ALPHA) for row in pairs]
     if set(tentative) == {"none"} or not conditional:
         return tentative
-    permuted = inference.holm([inference.permute_seeds(*row["means"]) for row in pairs])
+    permuted = inference.holm([permute_seeds(*row["means"]) for row in pairs])
     return [judge(row | {"seeds_p_holm": p}, ALPHA) for row, p in zip(pairs, permuted, strict=True)]
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from analysis import inference
+from analysis import inference, permutations
 from analysis.scored import compared
 from analysis.verdicts import judge, verdict
 from common.arms import arm_label
@@ -69,7 +69,7 @@ def compare(names, runs_a, runs_b, differences, options):
         **compared(runs_a, runs_b, options),
         "bootstrap_low": b_low,
         "bootstrap_high": b_high,
-        "items_p": inference.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
+        "items_p": permutations.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
         "minimum_detectable": inference.minimum_detectable(a, b, options["alpha"], options["power"]),
         "probability_better_seeds": inference.probability_better(a, b),
         "probability_better_bootstrap": better if several else None,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 
-from analysis import inference
+from analysis import inference, permutations
 from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
 from analysis.intervals import t_interval
 from analysis.scored import read_runs
@@ -111,7 +111,7 @@ def describe_method(options, noun):
         "too narrow with few seeds, shown for comparison",
         "welch": "scipy.stats.ttest_ind, equal_var=False, over seeds, two-sided; taken as normal",
         "permutation_over_seeds": "scipy.stats.permutation_test, independent, two-sided, exact while enumerable, "
-        f"else {inference.SEED_PERMUTATIONS} draws",
+        f"else {permutations.SEED_PERMUTATIONS} draws",
         "permutation_over_items": "scipy.stats.permutation_test, paired by review, two-sided; of these models",
         "mcnemar": "statsmodels, exact, the runs of one seed in both arms",
         "correction": "Holm (statsmodels multipletests) over the pairs of arms for which the test is defined; McNemar "

@@ -3,16 +3,18 @@
 Pure functions. A *run* is one seed of one arm; `correct` is a (seeds, items) array of 0 and 1: the runs of an
 arm, all scored on the same test reviews. Accuracies are fractions. scipy and statsmodels do the tests. Ours are the
 bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one axis only; the interval whose coverage
-holds with three seeds, and the best of k seeds, which neither package has.
+holds with three seeds, and the best of k seeds, which neither package has. Permutation tests: `analysis.permutations`.
 """
 
 import bisect
+import functools
 import math
 import statistics
 from fractions import Fraction
 
 import numpy as np
 from scipy import stats
+from scipy.special import stdtrit
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
@@ -35,12 +37,6 @@ INTERVAL_METHOD = (
     "(two-way random effects, Satterthwaite degrees of freedom) and (b) Student's t over seeds "
     "(Welch's for a difference)"
 )
-# Enough for every pair of up to 9 against 9 seeds to be enumerated; beyond, the test draws at random.
-SEED_PERMUTATIONS = 50_000
-# To which means over seeds are compared: finer than any that differ, coarser than what their sums lose in floats.
-DIGITS = 12
-# The studentized difference divides by spreads of a hundredth of a point, which costs it digits.
-STUDENTIZED_DIGITS = 8
 
 
 def mean_interval(correct, level=0.95):
@@ -182,7 +178,7 @@ def margin_plan(first, second, margin, level=0.95, most=10**6):
             return exact_interval(0, n_items, level)[1]
         over_seeds, of_welch = satterthwaite([(one / n_seeds, n_seeds - 1) for one in of_means])
         ends = ((variance, max(df, n_seeds - 1)), (over_seeds, of_welch))
-        return max(stats.t.ppf(0.5 + level / 2, dof) * math.sqrt(max(one, 0.0)) for one, dof in ends)
+        return max(stdtrit(dof, 0.5 + level / 2) * math.sqrt(max(one, 0.0)) for one, dof in ends)
 
     left = float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / n_items))
     if not of_items and not sum(noise):
@@ -197,9 +193,10 @@ def item_draws(n_items, resamples, generator):
 
     One set of draws serves every arm: the arms answered the same reviews, so they are resampled together.
     """
-    draws = generator.integers(0, n_items, size=(resamples, n_items))
-    flat = (draws + np.arange(resamples)[:, None] * n_items).ravel()
-    return np.bincount(flat, minlength=resamples * n_items).reshape(resamples, n_items).astype(np.float32)
+    counts = np.empty((resamples, n_items), dtype=np.float32)
+    for row in counts:
+        row[:] = np.bincount(generator.integers(0, n_items, size=n_items), minlength=n_items)
+    return counts
 
 
 def nested_bootstrap(correct, draws, generator):
@@ -253,83 +250,6 @@ def welch_p(first, second):
     return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
 
 
-def permute_seeds(first, second, seed=0):
-    """Return the two-sided permutation p of the difference of means over seeds, exact up to `SEED_PERMUTATIONS`.
-
-    It needs no test items. Where runs are exchangeable it is exact. Arms of unequal size whose spreads differ are not
-    exchangeable although their means be equal: the plain difference then errs in up to a quarter of studies. Arms of
-    unequal size are therefore permuted by the studentized difference, the size of Welch's t, which errs less (5 seeds
-    that vary ten times as much as the 10 of the other arm: 9 instead of 19 %), so no claim rests on it alone.
-
-    Source: Janssen 1997, Statistics & Probability Letters 36(1); Chung and Romano 2013, Annals of Statistics 41(2).
-    """
-    equal = len(first) == len(second)
-    result = stats.permutation_test(
-        (np.asarray(first, dtype=float), np.asarray(second, dtype=float)),
-        _difference_of_means if equal else _studentized,
-        vectorized=True,
-        n_resamples=SEED_PERMUTATIONS,
-        permutation_type="independent",
-        alternative="two-sided" if equal else "greater",
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.pvalue)
-
-
-def _difference_of_means(first, second, axis):
-    """Return mean(first) - mean(second), rounded: a permutation as extreme as the data counts as such."""
-    return np.round(first.mean(axis=axis) - second.mean(axis=axis), DIGITS)
-
-
-def _studentized(first, second, axis):
-    """Return t² / (1 + t²) of Welch's t, rounded as above: 0 to 1, also where nothing varies."""
-    gap = _difference_of_means(first, second, axis)
-    one, other = (values.var(axis=axis, ddof=1) / values.shape[axis] for values in (first, second))
-    # Accuracies whose differences are below this are equal: sums of floats lose as much.
-    total = gap**2 + np.where(one + other > 10.0 ** (-2 * DIGITS), one + other, 0.0)
-    return np.round(np.divide(gap**2, total, out=np.zeros_like(total), where=total > 0), STUDENTIZED_DIGITS)
-
-
-def seed_floor(n_first, n_second):
-    """Return the smallest p that `permute_seeds` can reach: 2 / C(n1 + n2, n1), at most 1; 1 / C with unequal sizes.
-
-    With as many seeds a side the arms' exchange is as extreme as the data; with unequal sizes it is no permutation.
-    Of permutations drawn at random the data themselves are one of `SEED_PERMUTATIONS` + 1.
-    """
-    sides = 2 if n_first == n_second else 1
-    return min(1.0, max(sides / math.comb(n_first + n_second, n_first), sides / (SEED_PERMUTATIONS + 1)))
-
-
-def permute_items(first, second, resamples=9999, seed=0):
-    """Return the two-sided paired permutation p over test reviews of two arms' mean correctness.
-
-    It judges these trained models on reviews like these; it says nothing about other seeds.
-
-    Args:
-        first, second: (S1, N), (S2, N) arrays of 0 and 1.
-        resamples: random swaps of the two arms' results per review (exact when 2^n is not more).
-
-    Returns:
-        float: 1 where the arms differ on one review at most, since a swap leaves the size of that difference.
-    """
-    # Means times S1 · S2: whole numbers, so that swaps as extreme as the data count as such.
-    sums = [np.sum(correct, axis=0, dtype=float).astype(int) for correct in (first, second)]
-    first, second = sums[0] * len(second), sums[1] * len(first)
-    differs = first != second  # a review on which the arms agree adds 0 whichever way it is swapped
-    if differs.sum() < 2:
-        return 1.0
-    result = stats.permutation_test(
-        (first[differs], second[differs]),
-        lambda a, b, axis: (a - b).sum(axis=axis),
-        vectorized=True,
-        n_resamples=resamples,
-        batch=1000,
-        permutation_type="samples",
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.pvalue)
-
-
 def mcnemar_p(first, second):
     """Return (only first right, only second right, exact McNemar p) of two runs on the same reviews.
 
@@ -371,8 +291,13 @@ def minimum_detectable(first, second, alpha=0.05, power=0.8):
         return None
     # Exact sums: of equal values numpy's need not be 0.
     pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
-    effect = TTestIndPower().solve_power(nobs1=n1, ratio=n2 / n1, alpha=alpha, power=power)
-    return float(np.squeeze(effect) * pooled)
+    return float(_detectable_effect(n1, n2, alpha, power) * pooled)
+
+
+@functools.lru_cache
+def _detectable_effect(n1, n2, alpha, power):
+    """Return Cohen's d that a t-test of so many seeds finds with the power."""
+    return np.squeeze(TTestIndPower().solve_power(nobs1=n1, ratio=n2 / n1, alpha=alpha, power=power))
 
 
 def seeds_needed(first, second, alpha=0.05, power=0.8):

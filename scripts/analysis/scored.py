@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis import inference
+from analysis import inference, permutations
 from analysis.prediction_tables import read_answers
 from common.arms import ARM, Arm
 from common.errors import StudyError
@@ -91,8 +91,8 @@ def seed_tests(first, second, seed):
     several = min(len(first), len(second)) > 1
     return {
         "welch_p": inference.welch_p(first, second),
-        "seeds_p": inference.permute_seeds(first, second, seed) if several else None,
-        "seeds_p_floor": inference.seed_floor(len(first), len(second)),
+        "seeds_p": permutations.permute_seeds(first, second, seed) if several else None,
+        "seeds_p_floor": permutations.seed_floor(len(first), len(second)),
     }
 
 

@@ -17,8 +17,9 @@ import numpy as np
 import yaml
 from scipy import stats
 
-from analysis.inference import permute_seeds, sampling_margin, seed_floor, welch_p
+from analysis.inference import sampling_margin, welch_p
 from analysis.parameter_counts import CONVENTIONS, count_by
+from analysis.permutations import permute_seeds, seed_floor
 from analysis.verdicts import p_text, points, without_names
 from common.arms import summarise
 from common.errors import StudyError

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "scripts")] if str(ROOT / "scripts") not in sys.path 
 import numpy as np  # noqa: E402
 import pandas  # noqa: E402
 
-from analysis import inference  # noqa: E402
+from analysis import permutations  # noqa: E402
 from analysis.compute_statistics import OPTIONS, compute  # noqa: E402
 from analysis.tabulate_test_accuracy import as_latex, as_markdown, columnar, readable, summarise_arms  # noqa: E402
 from common.arms import Arm  # noqa: E402
@@ -217,7 +217,7 @@ def simulate(number, first=0, largest=3000, options=QUICK):
     for seed in range(first, first + number):
         arms = draw_study(np.random.default_rng(seed), largest)
         # Exact up to 5 against 5 seeds.
-        with mock.patch.object(inference, "SEED_PERMUTATIONS", 300):
+        with mock.patch.object(permutations, "SEED_PERMUTATIONS", 300):
             try:
                 found += [(seed, fault) for fault in contradictions(arms, options)]
             except Exception as error:

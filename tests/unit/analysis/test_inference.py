@@ -19,6 +19,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from analysis import inference as statistics
 from analysis.compute_statistics import compute, judge_learning, main
 from analysis.intervals import t_interval
+from analysis.permutations import permute_items
 from analysis.scored import load_runs
 from analysis.verdicts import verdict
 from common.arms import Arm, summarise
@@ -89,86 +90,6 @@ def test_welch_is_undefined_without_variance():
     assert statistics.welch_p([0.5, 0.5], [0.6, 0.6]) is None
 
 
-def test_seed_floor():
-    # 2 / C(6, 3) = 2 / 20; 2 / C(10, 5) = 2 / 252; one against one: 2 / 2
-    assert statistics.seed_floor(3, 3) == 0.1
-    assert statistics.seed_floor(5, 5) == pytest.approx(2 / 252)
-    assert statistics.seed_floor(1, 1) == 1
-
-
-def test_the_floor_of_permutations_drawn_at_random():
-    # C(20, 10) = 184 756 are not enumerated; of 50 000 draws none need be as extreme as the data: 2 · 1 / 50 001
-    first, second = [0.8 + i / 1000 for i in range(10)], [0.6 + i / 1000 for i in range(10)]
-    assert statistics.seed_floor(10, 10) == 2 / 50_001
-    drawn = [statistics.permute_seeds(first, second, seed) for seed in range(3)]
-    assert min(drawn) == pytest.approx(statistics.seed_floor(10, 10))
-
-
-def test_seed_permutation_is_exact():
-    # 3 against 3, no overlap: only the data and their mirror image are as extreme: 2 / 20
-    assert statistics.permute_seeds(PRETRAINED, RANDOM) == pytest.approx(0.1)
-    # As many seeds a side, overlapping: every split of the pool.
-    a, b = [0.7, 0.8, 0.85, 0.79], [0.72, 0.75, 0.81, 0.9]
-    differences = [np.mean(one) - np.mean(other) for one, other in splits(a, b)]
-    assert statistics.permute_seeds(a, b) == pytest.approx(two_sided(differences, np.mean(a) - np.mean(b)))
-
-
-def splits(first, second):
-    """Every way to give the runs of both arms to arms of the same sizes."""
-    pool, places = first + second, range(len(first) + len(second))
-    for chosen in itertools.combinations(places, len(first)):
-        yield [pool[i] for i in chosen], [pool[i] for i in places if i not in chosen]
-
-
-def two_sided(values, observed):
-    """Twice the smaller share of permutations at least as far to one side as the data."""
-    values = np.array(values)
-    return min(1, 2 * min(np.mean(values <= observed + 1e-9), np.mean(values >= observed - 1e-9)))
-
-
-def test_arms_of_unequal_size_are_permuted_by_welchs_t():
-    generator = np.random.default_rng(4)
-    unlike = 0
-    for sizes in ((2, 5), (3, 4), (5, 3)):
-        for _ in range(5):
-            a, b = (generator.normal(0.8, sd, n).round(4).tolist() for n, sd in zip(sizes, (0.02, 0.005), strict=True))
-            observed = abs(stats.ttest_ind(a, b, equal_var=False).statistic)
-            values = np.array([abs(stats.ttest_ind(*both, equal_var=False).statistic) for both in splits(a, b)])
-            p = statistics.permute_seeds(a, b)
-            assert p == pytest.approx(np.mean(values >= observed * (1 - 1e-9)))
-            assert p >= statistics.seed_floor(*sizes) == 1 / math.comb(sum(sizes), sizes[0])
-            plain = [np.mean(one) - np.mean(other) for one, other in splits(a, b)]
-            unlike += two_sided(plain, np.mean(a) - np.mean(b)) != pytest.approx(p)
-    assert unlike > 3
-
-
-def test_the_studentized_permutation_is_defined_where_nothing_varies():
-    # Only the data, of C(5, 2) = 10 splits, put both 0.7 on one side: there nothing varies, and t has no bound.
-    assert statistics.permute_seeds([0.7, 0.7], [0.6, 0.6, 0.6]) == pytest.approx(0.1)
-    assert statistics.permute_seeds([0.7, 0.7], [0.7, 0.7, 0.7]) == 1
-
-
-def test_unequal_sizes_and_spreads_err_less():
-    # Arms of equal mean, 4 seeds that vary by 2 points and 8 by 0.2: the plain permutation errs in 21 %, this in 13 %.
-    generator, wrong, plainly = np.random.default_rng(9), 0, 0
-    for _ in range(300):
-        a, b = generator.normal(0.8, 0.02, 4), generator.normal(0.8, 0.002, 8)
-        wrong += statistics.permute_seeds(a, b) <= 0.05
-        values = statistics._difference_of_means(*permuted(np.concatenate([a, b]), 4), axis=0)
-        plainly += two_sided(values, a.mean() - b.mean()) <= 0.05
-    assert plainly / 300 > 0.15
-    assert wrong < 0.8 * plainly
-
-
-def permuted(pool, first):
-    """Columns of every split of a pool, (first, splits) and the rest."""
-    chosen = np.array(list(itertools.combinations(range(len(pool)), first)))
-    kept = np.ones((len(chosen), len(pool)), dtype=bool)
-    np.put_along_axis(kept, chosen, False, axis=1)
-    every = np.broadcast_to(pool, kept.shape)
-    return pool[chosen].T, every[kept].reshape(len(chosen), -1).T
-
-
 # The intervals by another hand: statsmodels' analysis of variance, scipy's distributions, no function of ours
 
 
@@ -234,39 +155,11 @@ def test_intervals_of_means_and_of_a_fixed_contrast_agree_with_statsmodels(sprea
     assert (found["low"], found["high"]) == pytest.approx((gap - halves[1], gap + halves[1]))
 
 
-def test_seed_permutation_counts_ties_that_floats_tell_apart():
-    # Of 1 000 reviews. The first four have 14 more than the others; of the C(8, 4) = 70 splits two give 14 and two -14
-    # (either 722 may be on either side), so p = 4 / 70.
-    first, second = ([n / 1000 for n in counts] for counts in ([724, 724, 722, 724], [719, 719, 722, 720]))
-    assert statistics.permute_seeds(first, second) == pytest.approx(4 / 70)
-
-
-def test_item_permutation_against_every_swap():
-    # Thirds, whose sums are not the same in floats whatever their order.
-    generator = np.random.default_rng(1)
-    for _ in range(40):
-        first, second = ((generator.random((3, 10)) < share).astype(np.float32) for share in (0.6, 0.5))
-        gaps = [int(gap) for gap in first.sum(axis=0) - second.sum(axis=0) if gap]
-        sums = [sum(map(int.__mul__, gaps, signs)) for signs in itertools.product((1, -1), repeat=len(gaps))]
-        beyond = sum(value >= abs(sum(gaps)) for value in sums)
-        assert statistics.permute_items(first, second) == pytest.approx(min(1, 2 * beyond / len(sums)))
-
-
-def test_item_permutation_against_the_sign_test():
-    # one run a side: 8 reviews only A has right, 2 only B: exact p = P(|X - 5| >= 3), X ~ Bin(10, 1/2) = 112 / 1024
-    a = np.array([[1] * 8 + [0] * 2 + [1] * 50])
-    b = np.array([[0] * 8 + [1] * 2 + [1] * 50])
-    assert statistics.permute_items(a, b) == pytest.approx(112 / 1024)
-    assert statistics.mcnemar_p(a[0], b[0]) == (8, 2, pytest.approx(112 / 1024))
-    assert statistics.permute_items(a, a) == 1
-    assert statistics.mcnemar_p(a[0], a[0]) == (0, 0, 1)
-
-
 def test_arms_that_differ_on_one_review():
     # Swapping that one review's results leaves a difference of the same size: both of the 2 swaps are as extreme.
     a, b = np.ones((2, 5)), np.ones((2, 5))
     b[1, 3] = 0
-    assert statistics.permute_items(a, b) == 1
+    assert permute_items(a, b) == 1
     assert statistics.mean_difference(a, b) == pytest.approx(0.1)  # 10 of 10 less 9 of 10
     rows = [{"seed": "1", "valid_accuracy": 0.5, "n_valid": 4, "constant": True}] * 2
     arms = {
@@ -282,14 +175,6 @@ def test_equal_seeds_have_no_variance_whatever_floats_say():
     # numpy: np.var([0.1] * 3) is 1.9e-34, and Welch's p of it 0
     assert statistics.welch_p([0.1] * 3, [0.3] * 3) is None
     assert statistics.minimum_detectable([0.1] * 3, [0.3] * 3) == 0
-
-
-def test_item_permutation_at_random_against_normal_theory():
-    first, second = answers([0.80, 0.81, 0.80]), answers([0.79, 0.78, 0.79], seed=1)
-    d = first.mean(axis=0) - second.mean(axis=0)
-    z = d.sum() / math.sqrt((d**2).sum())  # under sign flips the sum has variance Σ d²
-    p = statistics.permute_items(first, second, resamples=9999, seed=3)
-    assert p == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.02)
 
 
 def test_holm():
@@ -443,6 +328,13 @@ def test_bootstrap_against_plain_loops():
     assert values.mean() == pytest.approx(oracle.mean(), abs=0.005)  # standard error of either: 0.07 / √3000 = 0.0013
     assert values.std() == pytest.approx(oracle.std(), rel=0.06)  # 1 / √(2 · 3000) = 1.3 % each
     assert statistics.percentile_interval(values) == pytest.approx(statistics.percentile_interval(oracle), abs=0.015)
+
+
+def test_reviews_drawn_against_a_loop():
+    # Row by row the same numbers as all at once, of which a sample's copies of a review are counted.
+    drawn = np.random.default_rng(3).integers(0, 7, size=(40, 7)).tolist()
+    counts = statistics.item_draws(7, 40, np.random.default_rng(3))
+    assert counts.tolist() == [[row.count(item) for item in range(7)] for row in drawn]
 
 
 def test_bootstrap_against_every_possible_draw():

@@ -1,5 +1,6 @@
 """The arithmetic of the benchmarks; they themselves run by `make benchmark`, never in the tests."""
 
+import json
 import math
 import re
 import subprocess
@@ -15,12 +16,13 @@ import benchmark
 import denormals
 import equivalence
 import last_layer
+import many_arms
 import overhead
 import plain_commands
 import plain_huggingface
 import probe
 from checkpoint import pretrain
-from common.files import read_json
+from common.files import read_json, read_tsv
 from finetuning.token_ids import read_token_ids, write_token_ids
 from support import studies
 from support.roberta import ARCHITECTURE, huggingface_config
@@ -283,3 +285,22 @@ def test_equivalence_needs_both_sides_within_the_margin():
     for found in (near, far):
         low, high = found["interval_90"]
         assert found["equivalent"] == (-found["margin"] < low and high < found["margin"])
+
+
+def test_every_comparison_of_many_arms_is_run_on_generated_records(tmp_path, capsys):
+    many_arms.write_study(tmp_path, 3, 2, 40)
+    for script in many_arms.SCRIPTS:
+        many_arms.measure(script, tmp_path)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [set(one) for one in told] == [{"seconds", "processor", "megabytes"}] * len(many_arms.SCRIPTS)
+    rows = {
+        table: len(read_tsv(tmp_path / table))
+        for table in (
+            "compute_statistics/pairs.tsv",
+            "compare_measures/pairs.tsv",
+            "compare_baselines/against.tsv",
+            "answer_questions/questions.tsv",
+        )
+    }
+    # Three pairs of arms, by four measures; three arms against two simple models; two pairs of neighbours.
+    assert list(rows.values()) == [3, 12, 6, 2]
