@@ -14,8 +14,8 @@ if QA_EMBEDDED:
     QA_EMBEDDED = {key: value for key, value in QA_EMBEDDED.items() if key != "corpus_tables"}
 # What the base model is made from, and the file of pairs; none for embedded ones, and where the study forgot a path (the
 # script says so).
-QA_BASE = [local(QA["base"]["folder"])] if QA["base"]["source"] == "folder" and QA["base"]["folder"] else []
-QA_BASE += retrieved(*QA_ADDRESSES["hub"], *QA_ADDRESSES["corpus"])
+BASE_FILES = [local(QA["base"]["folder"])] if QA["base"]["source"] == "folder" and QA["base"]["folder"] else []
+BASE_FILES += retrieved(*QA_ADDRESSES["hub"], *QA_ADDRESSES["corpus"])
 QA_PAIRS = [local(QA["data"]["file"])] if QA["data"]["source"] == "file" and QA["data"]["file"] else []
 QA_PAIRS += retrieved(*QA_ADDRESSES["pairs"])
 QA_RUN = "<results>/qa/{arm}/seed{seed}"
@@ -47,7 +47,7 @@ rule build_qa_pairs:
 rule build_qa_base_model:
     input:
         **({"tables": "<results>/checkpoint/corpus-tables"} if QA_READS_TABLES else {}),
-        files=QA_BASE,
+        files=BASE_FILES,
     output:
         base=directory("<results>/qa/base"),
         pretraining=f"<results>/{product('qa_pretraining').path}",
@@ -174,7 +174,9 @@ if SWEPT["ranks"]:
 rule build_lora_ledger:
     input:
         # From the configuration alone: neither the weights nor a base made here are waited for.
-        files=[file for file in QA_BASE if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"],
+        files=[
+            file for file in BASE_FILES if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"
+        ],
     output:
         **outputs("build_lora_ledger"),
     # The longest of the page's jobs.

@@ -69,12 +69,12 @@ def make_study(folder, seeds=(1,), old=False, qa=False):
     asked = {}
     if qa:
         asked = {"qa_runs": [folder / "qa" / "run.json"], "qa_results": [folder / "qa" / "evaluation.json"]}
-        asked["qa_manifest"] = folder / "qa" / "manifest.json"
+        asked["qa_manifest"] = [folder / "qa" / "manifest.json"]
         write_json(
             asked["qa_runs"][0], {"arm": "wide", "rank": 8, "seed": 1, "seconds": 9.0, "versions": {"peft": "0.21.2"}}
         )
         write_json(asked["qa_results"][0], {"perplexity": 2.0})
-        write_json(asked["qa_manifest"], {"source": "embedded"})
+        write_json(asked["qa_manifest"][0], {"source": "embedded"})
     crate = folder / "ro-crate-metadata.json"
     made = {"records": runs, "predictions": predictions, "manifest": data / "manifest.json", "tables": [table]}
     return made | asked | {"crate": crate}
@@ -237,7 +237,7 @@ def test_regeneration_knows_no_rule_that_trains_or_reads_a_checkpoint():
             )
     assert len(page_rules()) > 30
     for name in page_rules():
-        reading = r"model\.pt|/checkpoints|checkpoint/huggingface|QA_BASE|adapter|COUNTED"
+        reading = r"""model\.pt|/checkpoints|checkpoint/huggingface|qa/base["']|adapter|COUNTED"""
         assert not re.search(reading, rules[name]), name
     assert not {"pretrain", "finetune_fairseq", "finetune_huggingface", "finetune_lora"} & set(page_rules())
 
