@@ -88,6 +88,15 @@ if config["questions"]:
     rule answer_questions:
         input:
             **inputs(runs="runs", predictions="predictions", learned="learned"),
+            **inputs(
+                **{
+                    f"{room}_{part}": key
+                    for room, guest in guests().items()
+                    if guest.scored
+                    for part, key in zip(("scores", "items"), guest.scored)
+                    if room in map(measures.of_guests().get, measures_asked(config["questions"]))
+                }
+            ),
             answers=linear("<results>/predictions/{arm}/seed0.tsv"),
         output:
             **outputs("answer_questions"),

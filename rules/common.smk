@@ -490,12 +490,13 @@ def planned_retrievals():
     return [path for path in outputs if path.startswith(f"{RESOURCES}/")]
 
 
-def finished_runs():
-    """The names of the study's runs that are finished, wherever their records lie."""
+def finished_runs(measure):
+    """The names of the finished runs that a measure scores, wherever their records lie."""
+    room = measures.of_guests().get(measure, "finetuning")
     jobs = [job for job in workflow.dag.jobs if "run" in job.output.keys() and not workflow.dag.needrun(job)]
     # Where results lie in a bucket, only the jobs tell.
-    records = [str(job.output.run) for job in jobs] + glob(f"{escape(RESULTS)}/finetuning/*/seed*/run.json")
-    found = {run_of(path) for path in records if "/finetuning/" in path}
+    records = [str(job.output.run) for job in jobs] + glob(f"{escape(RESULTS)}/{room}/*/seed*/run.json")
+    found = {run_of(path) for path in records if f"/{room}/" in path}
     # Simple models are fitted in seconds, and their answers say little of the arms'.
     return {run_label(*run) for run in found if run[0] not in LINEAR}
 
@@ -529,7 +530,7 @@ onstart:
             hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
             claim(RESULTS, workflow.overwrite_configfiles)
-            register(RESULTS, config["questions"], finished_runs())
+            register(RESULTS, config["questions"], finished_runs)
             DIGESTS.save()
             if notice := check_settings():
                 logger.warning(notice)

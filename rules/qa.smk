@@ -1,6 +1,7 @@
 """Question answering: pairs, base model, LoRA runs, their evaluation, the ledger."""
 
 from qa.guest import qa_addresses
+from qa.products.answers import answer_measures
 from qa.qa_arms import qa_arms, without_saves
 
 QA = config["qa"]
@@ -130,6 +131,22 @@ rule aggregate_qa:
         study=config["study"],
     script:
         "../scripts/qa/aggregate_qa.py"
+
+
+rule score_answers:
+    input:
+        evaluations=[f"{run}/evaluation.json" for run in QA_RUNS],
+        generations=[f"{run}/generations.jsonl" for run in QA_RUNS],
+    output:
+        **outputs("score_answers"),
+    localrule: True
+    conda:
+        "../envs/qa.yaml"
+    params:
+        names=answer_measures(),
+        versions=[file_digest(measures.file(name)) for name in answer_measures()],
+    script:
+        "../scripts/qa/score_answers.py"
 
 
 if SWEPT["ranks"]:

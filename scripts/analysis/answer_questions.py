@@ -9,10 +9,12 @@ from analysis.contrasts import ASSURANCE, Term
 from analysis.failures import failure_rate
 from analysis.measured import read_answered, score_runs
 from analysis.scored import by_run, prediction_files
+from analysis.scored_tables import read_scored
 from common.arms import summarise
 from common.entry import run
 from common.errors import StudyError
 from common.frames import read_frame
+from study.guests import guests
 from study.questions import digest, measure_of, measures_asked, read_register, sides
 from study.tables import write_table
 
@@ -78,11 +80,16 @@ def failures(question, arms, learned):
         arms: what `scored` returns.
         learned: {arm: list of booleans, one a run, in the order of its scores}.
     """
-    varying = [name for _, name in sides(question) if not arms[name][2]]
+    # What a guest's run has learned is told by no table.
+    varying = [name for _, name in sides(question) if not arms[name][2] and name in learned]
     rates = [failure_rate(learned[name], arms[name][0]) for name in dict.fromkeys(varying)]
     n_failed = sum(rate["n_failed"] for rate in rates)
     kept = {
-        name: [score for score, one in zip(arms[name][0], learned.get(name) or [True], strict=True) if one]
+        name: [
+            score
+            for score, one in zip(arms[name][0], learned.get(name) or [True] * len(arms[name][0]), strict=True)
+            if one
+        ]
         for _, name in sides(question)
     }
     alone = None
@@ -194,6 +201,7 @@ def main(
     register,
     versions=None,
     options=OPTIONS,
+    **tables,
 ):
     """Write the answers.
 
@@ -209,6 +217,7 @@ def main(
         register: path of the register of questions.
         versions: digests of the measures' files; Snakemake compares them.
         options: dict with the keys of `analysis.arm_pairs.OPTIONS`.
+        **tables: <room>_scores and <room>_items of the guests whose measures are asked by.
 
     Raises:
         StudyError: see `answer`, `analysis.scored.prediction_files`, `analysis.measured.read_answered` and
@@ -217,7 +226,13 @@ def main(
     frame = read_frame(runs)
     files = prediction_files(frame, by_run(run_keys, predictions)) | dict(zip(names, answers, strict=True))
     answered = read_answered(files)
-    by_measure = {name: scored(name, frame, answered, names) for name in measures_asked(questions)}
+    by_measure = {}
+    for name in measures_asked(questions):
+        if room := measures.of_guests().get(name):
+            by = (tables[f"{room}_scores"], tables[f"{room}_items"], name, guests()[room].is_fixed)
+            by_measure[name] = read_scored(*by)
+        else:
+            by_measure[name] = scored(name, frame, answered, names)
     judged_runs = {}
     for row in read_frame(learned).to_dict("records"):
         judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")

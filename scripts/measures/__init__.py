@@ -14,10 +14,14 @@ Optional:
     items(labels, answers, probabilities): (N,) values of single texts, whose mean estimates `value`; without it they
         are jackknife pseudo-values, which takes N calls of `value`.
 
+A guest's measures are in `scripts/<room>/measures/`, and only questions name them; they have ON, what the score is
+over, and their `value` and `items` take what their guest says.
+
 `labels` and `answers` are (N,) integers from 0, `probabilities` (N, K) of the K classes.
 """
 
 import functools
+import glob
 import importlib
 import os
 
@@ -28,14 +32,28 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 @functools.cache
 def names():
-    """Return the names of the measures, sorted."""
-    return sorted(name.removesuffix(".py") for name in os.listdir(FOLDER) if name.endswith(".py") and name[0] != "_")
+    """Return the names of the measures of classification, sorted."""
+    return _in(FOLDER)
+
+
+def _in(folder):
+    return sorted(
+        name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py") and name[0] not in "_."
+    )
+
+
+@functools.cache
+def of_guests():
+    """Return {measure: room} of the measures that guests score by, which lie in their rooms."""
+    folders = sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(FOLDER)), "*", "measures", "")))
+    return {name: folder.split(os.sep)[-3] for folder in folders for name in _in(folder)}
 
 
 @functools.cache
 def load(name):
-    """Return the module of a measure; one without values of single texts gets pseudo-values."""
-    measure = importlib.import_module(f"{__name__}.{name}")
+    """Return the module of a measure; one of classification without values of single texts gets pseudo-values."""
+    room = of_guests().get(name)
+    measure = importlib.import_module(f"{room}.measures.{name}" if room else f"{__name__}.{name}")
     if not hasattr(measure, "items"):
         jackknife = importlib.import_module(f"{__name__}._jackknife")
         measure.items = functools.partial(jackknife.leave_one_out, measure.value)
@@ -44,7 +62,12 @@ def load(name):
 
 def file(name):
     """Return the path of a measure's file."""
-    return os.path.join(FOLDER, f"{name}.py")
+    room = of_guests().get(name)
+    return (
+        os.path.join(os.path.dirname(FOLDER), room, "measures", f"{name}.py")
+        if room
+        else os.path.join(FOLDER, f"{name}.py")
+    )
 
 
 def best(name):

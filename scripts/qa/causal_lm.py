@@ -234,11 +234,11 @@ def score(model, examples, pad, device, batch_size=SCORED_AT_ONCE):
     Returns:
         dict: `loss` (nats per token of the answers themselves: without the prompt and the end of text, so that
         settings compare), `objective` (nats per learnt token), `end_of_text` (nats of the end of text alone;
-        None where it is not learnt), `n_tokens` (answer tokens).
+        None where it is not learnt), `n_tokens` (answer tokens), `answers` (nats and answer tokens of each example).
     """
     was_training = model.training
     model.eval()
-    sums, numbers = [0.0, 0.0, 0.0], [0, 0, 0]
+    sums, numbers, answers = [0.0, 0.0, 0.0], [0, 0, 0], []
     for start in range(0, len(examples), batch_size):
         batch = as_tensors(examples[start : start + batch_size], pad, device)
         nats, learnt, answer = token_nats(model, batch)
@@ -246,6 +246,14 @@ def score(model, examples, pad, device, batch_size=SCORED_AT_ONCE):
         for i, mask in enumerate((answer, learnt, learnt & ~answer & ~prompt)):
             sums[i] += nats[mask].double().sum().item()
             numbers[i] += int(mask.sum())
+        costs = (nats.double() * answer).sum(dim=1)
+        answers += [list(one) for one in zip(costs.tolist(), answer.sum(dim=1).tolist(), strict=True)]
     model.train(was_training)
     means = [total / n if n else None for total, n in zip(sums, numbers, strict=True)]
-    return {"loss": means[0], "objective": means[1], "end_of_text": means[2], "n_tokens": numbers[0]}
+    return {
+        "loss": means[0],
+        "objective": means[1],
+        "end_of_text": means[2],
+        "n_tokens": numbers[0],
+        "answers": answers,
+    }

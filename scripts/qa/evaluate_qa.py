@@ -76,17 +76,20 @@ def measure(model, tokenizer, end_of_text, pairs, questions, template, training,
         device: torch.device.
 
     Returns:
-        tuple: dict {split: {perplexity, loss, objective, end_of_text, n_tokens}}; list from `generate`.
+        tuple: dict {split: {perplexity, loss, objective, end_of_text, n_tokens}}; nats and answer tokens of
+        each held-out pair; list from `generate`.
         perplexity = exp(loss), loss in nats per token of the answers themselves.
     """
-    scores = {}
+    scores, costs_each = {}, []
     for split, rows in pairs.items():
         costs = score(model, encode_pairs(rows, tokenizer, end_of_text, template, training), end_of_text, device)
         kept = {key: costs[key] for key in ("loss", "objective", "end_of_text", "n_tokens")}
         scores[split] = {"perplexity": math.exp(costs["loss"]), **kept}
+        if split == "heldout":
+            costs_each = costs["answers"]
     prompts = [prompt(template, row["question"]) for row in questions]
     answers = generate(model, tokenizer, end_of_text, prompts, generation, device)
-    return scores, answers
+    return scores, costs_each, answers
 
 
 def compare(questions, answers):
@@ -137,7 +140,7 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     questions = pairs["heldout"][: generation["n_questions"]]
     tokenizer, end_of_text = load_tokenizer(base)
     model = load_base(base, record["quantization"], training["double_quantization"], record["precision"], device)
-    scores, answers = {}, {}
+    scores, costs, answers = {}, {}, {}
     for moment in MOMENTS:
         if moment == "after":
             # Not put on from the start and switched off for "before": with `bias` trained, switching it off would not
@@ -146,7 +149,7 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
                 model = PeftModel.from_pretrained(model, adapter, local_files_only=True).eval()
             except (RuntimeError, ValueError) as error:
                 raise StudyError(f"the adapter {adapter} does not fit the base {base}: {error}") from error
-        scores[moment], answers[moment] = measure(
+        scores[moment], costs[moment], answers[moment] = measure(
             model, tokenizer, end_of_text, pairs, questions, template, training, generation, device
         )
 
@@ -164,6 +167,10 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     result["rouge_l"] = {moment: rouge_l([row[moment] for row in rows], references) for moment in MOMENTS}
     # The measure of repetition, on answers that a person wrote.
     result["n_repeating"]["reference"] = sum(repeats_itself(row["reference"]) for row in rows)
+    result["pairs"] = [
+        {"id": pair["id"]} | {moment: costs[moment][place] for moment in MOMENTS}
+        for place, pair in enumerate(pairs["heldout"])
+    ]
     # What a card shows must be what these answers were made with.
     result["generation"] = generation
     write_json(evaluation, result)

@@ -3,6 +3,7 @@
 import os
 
 from common.files import read_json, read_tsv
+from qa.compared_arms import BASE, is_base
 from qa.qa_arms import qa_arms
 from qa.question_checks import check_qa
 from study.finetuning_checks import check_case
@@ -53,6 +54,7 @@ class QuestionAnswering(Guest):
         "qa.base.source": {name: [f"qa.base.{name}"] for name in ("embedded", "hub", "folder")},
         "qa.training.quantization": {"nf4": ["qa.training.double_quantization"]},
     }
+    scored = ("qa_scores", "qa_items")
     records = ("qa",)
     published = ("qa/runs.tsv", "qa/summary.tsv")
     figures = [("qa_loss", "qa/loss.tsv", "plot_qa_loss"), ("rank_sweep", "qa/rank_sweep.tsv", "plot_rank_sweep")]
@@ -81,6 +83,14 @@ class QuestionAnswering(Guest):
     def arms(self, config):
         """Return the names of its arms."""
         return list(qa_arms(config["qa"]))
+
+    def compared(self, config):
+        """Return its arms and the base before tuning."""
+        return [*self.arms(config), BASE] if self.asked(config) else []
+
+    def is_fixed(self, arm):
+        """Tell the base from the arms, which seeds change."""
+        return is_base(arm)
 
     def addresses(self, config):
         """Return the addresses of pairs, base model and corpus."""

@@ -3,8 +3,9 @@
 import measures
 from analysis.contrasts import to_tell_apart
 from common.arms import arm_label
+from report.formats import FILTERS, joined
+from report.numbers import has_digit
 from study.baselines import model_label
-from study.questions import sides
 
 # The short answer by the table's, and its CSS class.
 SHORT = {
@@ -21,7 +22,7 @@ def asked(study):
     if not study.has("questions", "method"):
         return None
     rows = study.frame("questions").to_dict("records")
-    answers = [told(row, question) for row, question in zip(rows, study.settings["questions"], strict=True)]
+    answers = [told(row) for row in rows]
     runs = study.path("runs")
     return {
         "answers": answers,
@@ -30,7 +31,7 @@ def asked(study):
         "alpha": study.json("method")["alpha"],
         "n_runs": study.count(runs),
         "n_arms": study.distinct(runs, "arm"),
-        "n_test": rows[0]["n_test"],
+        "answers_too": any(answer["on"] for answer in answers),
     }
 
 
@@ -41,12 +42,11 @@ def unseen_failures(rows):
     return max((row["failure_high"] for row in rows if row["failure_high"]), key=float, default=None)
 
 
-def told(row, question):
+def told(row):
     """Return a row of questions.tsv as the page tells it.
 
     Args:
         row: of the table.
-        question: its settings, for the arms of the contrast.
     """
     short, kind = SHORT[row["answer"]]
     later, failing = row["n_runs_then"] != "0", row["n_failed"] != "0"
@@ -56,8 +56,9 @@ def told(row, question):
         # Asked with results at hand, or of arms that may fail, an answer is a hint at most.
         "class": "partly" if (later or failing) and kind == "shown" else kind,
         "later": later,
-        "contrast": written(sides(question)),
+        "contrast": written(row["contrast"]),
         "label": measure.LABEL,
+        "on": getattr(measure, "ON", None),
         "share": measure.UNIT == "share",
         "unit": f" {measure.UNIT}" if measure.UNIT else "",
         "better": "higher" if measure.HIGHER_IS_BETTER else "lower",
@@ -81,10 +82,19 @@ def limited_by_texts(row):
     return float(row["texts_half_width"]) >= to_tell_apart(float(row["score_difference"]), margin)
 
 
-def written(terms):
-    """Return a contrast for readers: A − B, or (A − B) − (C − D)."""
-    names = [arm_label(model_label(name)) for _, name in terms]
-    if len(names) == 2:
-        return f"{names[0]} − {names[1]}"
+def named(contrast, place):
+    """Return the name of a contrast's arm for readers; one with a digit is printed as the table has it."""
+    name = contrast.split()[place]
+    label = arm_label(model_label(name))
+    return FILTERS["word"](contrast, place) if has_digit(label) else label
+
+
+def written(contrast):
+    """Return a contrast for readers, A − B or (A − B) − (C − D).
+
+    Args:
+        contrast: cell of questions.tsv: arms with signs between, `A - B - C + D` for two pairs.
+    """
+    names = [named(contrast, place) for place in range(0, len(contrast.split()), 2)]
     # The second pair's signs are turned.
-    return f"({names[0]} − {names[1]}) − ({names[2]} − {names[3]})"
+    return joined("{} − {}" if len(names) == 2 else "({} − {}) − ({} − {})", *names)

@@ -22,6 +22,8 @@ class Guest:
         alternatives: {key of a setting that chooses: {choice: [keys that are read under it alone]}}.
         records: files and folders below results/<study> that `tools.restore` copies: they follow from no other file.
         published: files below results/<study> that `tools.publish` copies where they are.
+        scored: keys of two products, scores and items, that hold its runs' scores by its measures (see
+            `analysis.scored_tables`); None: it has no measures.
         figures: of a hand-in, over both columns: (name, table below results/<study>, script of the room); the script's
             `draw_table` draws the table.
     """
@@ -30,6 +32,7 @@ class Guest:
     records = ()
     published = ()
     figures = ()
+    scored = None
 
     def check(self, config):
         """Yield a message for each setting that contradicts another one; called also where `asked` is false."""
@@ -47,6 +50,10 @@ class Guest:
         """Return the names of its arms, which rules have as the wildcard `arm`."""
         return []
 
+    def compared(self, config):
+        """Return the names that questions may compare by its measures (`scripts/<room>/measures`)."""
+        return []
+
     def addresses(self, config):
         """Return {name of a retrieving rule: (key of the setting, addresses)}."""
         return {}
@@ -54,6 +61,10 @@ class Guest:
     def asked(self, config):
         """Tell whether the study asks for it."""
         return True
+
+    def is_fixed(self, arm):
+        """Tell whether no seed changes one of `compared`."""
+        return False
 
     def disk(self, jobs, config):
         """Return {kind: bytes} of what planned jobs will write; `jobs` is {rule: how many}."""

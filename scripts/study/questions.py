@@ -5,10 +5,12 @@ import hashlib
 import json
 import os
 
+import measures
 from common.errors import StudyError
 from common.files import read_json, write_text
 from common.machine import now
 from study.baselines import linear_arms
+from study.guests import guests
 
 REGISTER = "questions.json"
 # What makes a question another one.
@@ -33,20 +35,24 @@ def measures_asked(questions):
     return sorted(set(map(measure_of, questions)))
 
 
+def names_by(measure, config):
+    """Return the names that questions may compare by a measure: arms and simple models, or a guest's."""
+    room = measures.of_guests().get(measure)
+    if room:
+        return guests()[room].compared(config)
+    return [*config["finetuning"]["arms"], *linear_arms(config["finetuning"])]
+
+
 def check_questions(config):
     """Yield what is wrong with a study's questions, whose form the schema has checked."""
-    known, asked = [*config["finetuning"]["arms"], *linear_arms(config["finetuning"])], {}
+    asked = {}
     for number, question in enumerate(config["questions"], start=1):
         place, compare = f"questions, entry {number}", question["compare"]
         if len({isinstance(one, str) for one in compare}) > 1:
             yield f"{place}, compare: give two arms, or two pairs of arms: [[A, B], [C, D]] asks for (A - B) - (C - D)"
             continue
         arms = [arm for _, arm in sides(question)]
-        for arm in dict.fromkeys(arms):
-            if arm not in known:
-                near = difflib.get_close_matches(arm, known, n=1, cutoff=0.5)
-                hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(known)}"
-                yield f"{place}, compare: {arm} is no arm and no simple model of the study. {hint}"
+        yield from (f"{place}, compare: {fault}" for fault in unknown_names(question, arms, config))
         if len(arms) == 2 and arms[0] == arms[1] or len(arms) == 4 and compare[0] == compare[1]:
             yield f"{place}, compare: both sides are the same; name two"
         if len(arms) == 4 and (compare[0][0] == compare[0][1] or compare[1][0] == compare[1][1]):
@@ -54,6 +60,23 @@ def check_questions(config):
         if question["ask"] in asked:
             yield f"{place}: ask is that of entry {asked[question['ask']]}, too; ask it once"
         asked.setdefault(question["ask"], number)
+
+
+def unknown_names(question, arms, config):
+    """Yield in words which of a question's arms its measure cannot compare."""
+    measure = measure_of(question)
+    known = names_by(measure, config)
+    others = {arm: name for name in reversed(measures.of_guests()) for arm in names_by(name, config)}
+    others |= dict.fromkeys(names_by("accuracy", config), "accuracy")
+    for arm in dict.fromkeys(arms):
+        if arm in known:
+            continue
+        if arm in others:
+            yield f"{arm} is not compared by {measure}; let measure be one that scores it, such as {others[arm]}"
+            continue
+        near = difflib.get_close_matches(arm, known, n=1, cutoff=0.5)
+        hint = f"The arms are {', '.join(known)}" if known else "The study asks for none"
+        yield f"{arm} is no arm and no simple model of the study. {f'Did you mean {near[0]}?' if near else hint}"
 
 
 def digest(question):
@@ -68,7 +91,8 @@ def register(folder, questions, runs):
     Args:
         folder: `results/<study>`; it is made.
         questions: the study's.
-        runs: names of the runs of the study that are finished, such as `fairseq-random/seed1`.
+        runs: function of a measure: the names of the runs that it scores and that are finished, such as
+            `fairseq-random/seed1`.
 
     Raises:
         StudyError: see `read_register`; or the register is missing beside its answers.
@@ -83,7 +107,10 @@ def register(folder, questions, runs):
     new = {digest(question): question for question in questions if digest(question) not in known}
     if new:
         os.makedirs(folder, exist_ok=True)
-        known |= {key: question | {"asked": now(), "runs": sorted(runs)} for key, question in new.items()}
+        found = {name: sorted(runs(name)) for name in set(map(measure_of, new.values()))}
+        known |= {
+            key: question | {"asked": now(), "runs": found[measure_of(question)]} for key, question in new.items()
+        }
         write_text(path, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -18,7 +18,7 @@ def read_schema(path):
     with open(path, encoding="utf-8") as handle:
         schema = yaml.safe_load(handle)
     asked = schema["properties"]["questions"]["items"]["properties"]
-    asked["measure"]["enum"] = measures.names()
+    asked["measure"]["enum"] = [*measures.names(), *measures.of_guests()]
     finetuning = schema["properties"]["finetuning"]["properties"]
     finetuning["select_by"]["enum"] = finetuning["measures"]["items"]["enum"] = measures.names()
     keys = finetuning["arms"]["additionalProperties"]["properties"]

@@ -19,13 +19,14 @@ FIRST = [
         "equal_within": 30,
     },
     {"ask": "By macro-F1?", "compare": ["fairseq-pretrained", "tfidf_words"], "measure": "macro_f1"},
+    {"ask": "Does tuning lower the loss?", "compare": ["rank2", "base"], "measure": "answer_loss"},
 ]
 LATER = {
     "ask": "Does the gap depend on the framework?",
     "compare": [["fairseq-pretrained", "fairseq-random"], ["huggingface-pretrained", "tfidf_words"]],
 }
 # A run of question answering is none that a question about arms could have been asked after.
-QA = {"enabled": True, "seeds": [1], "lora": {"r": 2}, "training": {"updates": 2, "evaluate_every": 1}}
+QA = {"enabled": True, "seeds": [1, 2], "lora": {"r": 2}, "training": {"updates": 2, "evaluate_every": 1}}
 QA |= {"base": {"embedded": {"n_texts": 60, "training": {"updates": 4, "warmup_updates": 1}}}}
 SETTINGS = {"finetuning": {"seeds": [1, 2], "evaluation": {"test_curves": False}}, "qa": QA}
 
@@ -61,7 +62,7 @@ def test_they_are_noted_before_anything_trains(folder):
 def test_they_are_answered_and_lead_the_page(folder):
     rows = read_tsv(folder / "results/tiny/questions.tsv")
     assert [row["ask"] for row in rows] == [question["ask"] for question in FIRST]
-    assert {row["n_runs_then"] for row in rows} == {"0"} and {row["n_family"] for row in rows} == {"3"}
+    assert {row["n_runs_then"] for row in rows} == {"0"} and {row["n_family"] for row in rows} == {"4"}
     page = (folder / "results/tiny/report.html").read_text(encoding="utf-8")
     first_screen = page[page.index('<section id="answer"') : page.index('<section id="test-accuracy"')]
     headings = [re.sub("<[^>]*>", "", one) for one in re.findall(r"<h3>(.*?) <span class=\"verdict\">", first_screen)]
@@ -81,6 +82,8 @@ def test_the_page_says_what_the_table_says(folder):
     for row in read_tsv(folder / "results/tiny/questions.tsv"):
         told, (low, high) = told_of(words, row["ask"]), (row[f"score_difference_{end}"] for end in ("low", "high"))
         gap = f"is {points(float(row['score_difference']))} points of test "
+        if row["unit"] == "nats":
+            gap = "nats of loss per answer token on held-out pairs, of which lower is better"
         assert gap in told and ("95 % interval" in told) == bool(low)
         excluded = bool(low) and not float(low) <= 0 <= float(high)
         explained = row["answer"] == "open" and excluded and not row["equal_within"]
@@ -96,13 +99,39 @@ def test_a_later_question_is_told_as_later_and_trains_nothing(folder):
     done = run(folder, [*FIRST, LATER])
     assert done.returncode == 0, done.output[-5000:]
     rows = read_tsv(folder / "results/tiny/questions.tsv")
-    assert [row["n_runs_then"] for row in rows] == ["0", "0", "0", "6"]
+    assert [row["n_runs_then"] for row in rows] == ["0", "0", "0", "0", "6"]
     page = (folder / "results/tiny/report.html").read_text(encoding="utf-8")
     assert "Asked afterwards, on" in page and "All were asked before" not in page
     # Taken out of the file and put in again, it keeps its date.
     note = (folder / "results/tiny/questions.json").read_bytes()
     assert run(folder, FIRST).returncode == 0 and run(folder, [*FIRST, LATER]).returncode == 0
     assert (folder / "results/tiny/questions.json").read_bytes() == note
+
+
+def test_an_arm_of_question_answering_is_compared_with_the_base_pair_by_pair(folder):
+    """The question, and the section's own table, have what the records of single pairs say."""
+    (asked,) = [row for row in read_tsv(folder / "results/tiny/questions.tsv") if row["measure"] == "answer_loss"]
+    records = [
+        json.loads(path.read_text()) for path in sorted(folder.glob("results/tiny/qa/rank2/seed*/evaluation.json"))
+    ]
+    assert len(records) == 2 and int(asked["n_test"]) == len(records[0]["pairs"]) == 16
+    for moment in ("before", "after"):
+        for record in records:
+            nats, tokens = (sum(pair[moment][place] for pair in record["pairs"]) for place in (0, 1))
+            assert nats / tokens == pytest.approx(record["heldout"][moment]["loss"], rel=1e-6)
+    losses = [[record["heldout"][moment]["loss"] for record in records] for moment in ("after", "before")]
+    assert losses[1][0] == losses[1][1]
+    gap = sum(losses[0]) / 2 - losses[1][0]
+    assert float(asked["score_difference"]) == pytest.approx(gap, rel=1e-6) and asked["n_seeds_each"] == "2 -"
+    pairs = {row["measure"]: row for row in read_tsv(folder / "results/tiny/qa/pairs.tsv")}
+    assert set(pairs) == {"answer_loss", "chrf", "rouge_l"}
+    assert (pairs["answer_loss"]["arm_a"], pairs["answer_loss"]["arm_b"]) == ("rank2", "base")
+    assert pairs["answer_loss"]["p"] == asked["p"]
+    for name, key in (("chrf", "chrf"), ("rouge_l", "rouge_l")):
+        wanted = sum(record[key]["after"] for record in records) / 2 - records[0][key]["before"]
+        assert float(pairs[name]["score_difference"]) == pytest.approx(wanted, abs=1e-9)
+    page = (folder / "results/tiny/report.html").read_text(encoding="utf-8")
+    assert "Tuned arms against the base before tuning" in page and "Of question answering, the base model" in page
 
 
 def test_a_question_of_no_arm_is_refused_before_anything_runs(tmp_path):

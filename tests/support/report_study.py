@@ -20,6 +20,7 @@ from common.arms import arms_of
 from common.files import read_json, read_tsv, write_json, write_lines, write_tsv
 from finetuning import select_checkpoint
 from lab import derive_parameters, plot_parameters
+from qa import compare_answers
 from report.sections import templates
 from study.rule_parameters import PUBLISHED_SIZE
 from support.published import write_published
@@ -119,6 +120,24 @@ def counted(folder, size=PUBLISHED_SIZE, claims=REPORT.parent / "claims" / "publ
     return made | {"parameters_figure": figure[0]}
 
 
+def write_compared(folder):
+    """Write the comparison of an arm of two seeds with the base, on three held-out pairs."""
+    runs = {("base", 0): [3.0, 2.5, 2.0], ("rank8", 1): [2.0, 1.9, 1.2], ("rank8", 2): [2.1, 1.7, 1.3]}
+    scores = [
+        {"arm": arm, "seed": seed, "measure": "answer_loss", "n_questions": 3, "score": sum(values) / 3}
+        for (arm, seed), values in runs.items()
+    ]
+    items = [
+        {"arm": arm, "seed": seed, "measure": "answer_loss", "id": place, "item_score": value}
+        for (arm, seed), values in runs.items()
+        for place, value in enumerate(values)
+    ]
+    paths = [folder / f"{name}.tsv" for name in ("scores", "items")]
+    for path, rows in zip(paths, (scores, items), strict=True):
+        write_tsv(path, rows, tuple(rows[0]))
+    compare_answers.main(*map(str, paths), str(folder / "pairs.tsv"), ["answer_loss", "chrf"])
+
+
 def make_answers(folder, files, question="q"):
     """Write what the page says of one question-answering run; return build_report's inputs for it."""
     folder = folder / "qa"
@@ -144,7 +163,8 @@ def make_answers(folder, files, question="q"):
     swept |= {"update_seconds": 2.5, "training_bytes": 8192}
     rows = [{"rank": rank, **swept} for rank in (2, 64)]
     write_tsv(folder / "rank_sweep.tsv", rows, tuple(rows[0]))
-    names = ("generations.jsonl", "manifest.json", "summary.tsv", "loss.tsv", "rank_sweep.tsv")
+    write_compared(folder)
+    names = ("generations.jsonl", "pairs.tsv", "manifest.json", "summary.tsv", "loss.tsv", "rank_sweep.tsv")
     made = {f"qa_{name.split('.')[0]}": str(folder / name) for name in names}
     figures = ("qa_loss_figure", "qa_rank_sweep_figure", "lora_schematic")
     return made | dict.fromkeys(figures, files["arms_figure"])

@@ -1,5 +1,7 @@
 """Question answering: its runs, their loss and answers, the rank sweep and the count of LoRA's parameters."""
 
+import measures
+from study.modules import file_digest
 from study.products import Product, Rule, figure
 
 # Measured before and after tuning.
@@ -16,6 +18,14 @@ MEASURES = {
 }
 BEFORE_AFTER = [(name, when) for name in MEASURES for when in ("before", "after")]
 COLUMNS = {
+    "score_a": ("number", "by measure", "mean over seeds of the first arm"),
+    "score_b": ("number", "by measure", "mean over seeds of the second"),
+    "n_questions": ("integer", "questions", "that the score is over, or held-out pairs"),
+    "item_score": (
+        "number",
+        "by measure",
+        "of a question, or its jackknife pseudo-value",
+    ),
     "meaning": ("text", "", "what the setting or symbol means"),
     "parameters_per_module": ("integer", "parameters", "that the setting adds to one module"),
     "parameters": ("integer", "parameters", "that it adds in all"),
@@ -31,6 +41,11 @@ COLUMNS = {
 def answers(config):
     """Say whether the study answers questions."""
     return config["qa"]["enabled"]
+
+
+def answer_measures():
+    """Return the names of the measures of answers."""
+    return [name for name, room in measures.of_guests().items() if room == "qa"]
 
 
 def sweeps(config):
@@ -84,6 +99,29 @@ PRODUCTS = [
         page=True,
         crate=True,
     ),
+    row(
+        "qa_scores",
+        "qa/scores.tsv",
+        "score_answers",
+        "arm seed measure n_questions score",
+        "scores of answers",
+        output="scores",
+        crate=True,
+    ),
+    row(
+        "qa_items", "qa/items.tsv", "score_answers", "arm seed measure id item_score", output="by_question", crate=True
+    ),
+    row(
+        "qa_pairs",
+        "qa/pairs.tsv",
+        "compare_answers",
+        "measure unit higher_is_better arm_a arm_b n_seeds_a n_seeds_b n_questions score_a score_b score_difference "
+        "level score_difference_low score_difference_high p p_holm",
+        "arms of question answering compared",
+        output="pairs",
+        page=True,
+        crate=True,
+    ),
     row("qa_generations", "qa/generations.jsonl", "aggregate_qa", output="generations", page=True),
     *drawing("qa_loss_figure", "qa/figures/loss", "plot_qa_loss", "qa_loss", "loss by update", answers),
     row(
@@ -123,6 +161,15 @@ PRODUCTS = [
     *drawing("lora_schematic", "qa/figures/lora", "plot_lora_schematic", "lora_schematic", "LoRA", answers),
 ]
 RULES = [
+    Rule(
+        "compare_answers",
+        {"scores": "qa_scores", "by_question": "qa_items"},
+        {
+            "names": lambda config: answer_measures(),
+            "versions": lambda config: [file_digest(measures.file(name)) for name in answer_measures()],
+        },
+        when=answers,
+    ),
     Rule("plot_qa_loss", {"loss": "qa_loss", "manifest": "qa_manifest"}, when=answers),
     Rule("plot_lora_schematic", {"ledger": "lora_ledger"}, when=answers),
     Rule("plot_rank_sweep", {"table": "qa_rank_sweep", "manifest": "qa_manifest"}, when=sweeps),

@@ -45,7 +45,7 @@ def made(tmp_path_factory):
 
 def answered(made, tmp_path, *asked, runs=()):
     folder, paths, keys = made
-    questions.register(tmp_path, asked, runs)
+    questions.register(tmp_path, asked, lambda measure: runs)
     table = tmp_path / "questions.tsv"
     given = (str(folder / "runs.tsv"), paths, [str(folder / "simple.tsv")], str(folder / "learned.tsv"), str(table))
     answer_questions.main(*given, keys, ["simple"], asked, str(tmp_path / questions.REGISTER))
@@ -117,7 +117,7 @@ def test_a_question_asked_later_is_told_so(made, tmp_path):
 
 def test_a_question_that_nobody_noted_is_refused(made, tmp_path):
     folder, paths, keys = made
-    questions.register(tmp_path, [ask("good", "poor")], [])
+    questions.register(tmp_path, [ask("good", "poor")], lambda measure: [])
     given = (str(folder / "runs.tsv"), paths, [], str(folder / "learned.tsv"), str(tmp_path / "t.tsv"), keys, [])
     with pytest.raises(StudyError, match=r"'Another\?' is not registered; start the study again"):
         answer_questions.main(*given, [ask("good", "poor", "Another?")], str(tmp_path / questions.REGISTER))

@@ -2,16 +2,16 @@
 
 import pytest
 
-from report.asked import told, unseen_failures
+from report.asked import told, unseen_failures, written
+from report.numbers import Value
 
-QUESTION = {"ask": "Is it so?", "compare": ["fairseq-pretrained", "tfidf_words"]}
 ROW = {"answer": "open", "n_runs_then": "0", "n_failed": "0", "measure": "accuracy", "score_difference": "0.05"}
 ROW |= {"equal_within": "", "texts_half_width": "0.01", "failure_high": "0.7", "seeds_planned": "6"}
-ROW |= {"score_difference_low": "0.002", "score_difference_high": "0.1"}
+ROW |= {"contrast": "fairseq-pretrained - tfidf_words", "score_difference_low": "0.002", "score_difference_high": "0.1"}
 
 
 def of(**changes):
-    return told(ROW | changes, QUESTION)
+    return told(ROW | changes)
 
 
 def test_an_interval_without_zero_beside_an_open_answer_is_explained():
@@ -42,8 +42,15 @@ def test_texts_that_leave_more_than_must_be_told_apart_are_named():
 
 def test_a_contrast_is_written_with_names_for_readers():
     assert of()["contrast"] == "fairseq, pretrained − a linear model of words"
-    pairs = {"compare": [["a", "b"], ["c", "tfidf_words-n300"]]}
-    assert told(ROW, pairs)["contrast"] == "(a − b) − (c − a linear model of words on 300 texts)"
+    assert written("a - b - c + tfidf_words") == "(a − b) − (c − a linear model of words)"
+
+
+def test_a_name_with_a_digit_has_its_record_like_every_number_of_the_page():
+    """Without one the page of a study whose arms are called after their rates was refused."""
+    cell = Value("pretrained-lr1e-5 - random", "questions.tsv", 1, "contrast")
+    shown = str(written(cell).__html__())
+    assert "word,0(questions.tsv|1|contrast)" in shown and "pretrained-lr1e-5" in shown
+    assert "word" not in str(written("a - b"))
 
 
 def test_the_failure_rate_is_told_only_where_no_run_failed():

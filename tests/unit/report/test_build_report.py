@@ -412,6 +412,9 @@ def test_question_answering_says_what_it_measures(study, tmp_path):
     # 512 of 9512 parameters.
     assert "the trainable share goes from 5.38 % to 5.38 %, and the held-out loss from 0.60 to 0.60 nats" in text
     assert "Each rank has one seed" in text
+    # Of three pairs and two seeds; base less its mean of 2.5 nats.
+    compared = text[text.index("Tuned arms against the base before tuning") :]
+    assert "loss per answer token, nats (lower is better) rank8 base 2 3 -0.800" in compared
     drawing = html[html.index("<h3>What LoRA trains</h3>") :]
     assert 'alt="Drawing: an input goes through a frozen matrix W' in drawing[: drawing.index("</figure>")]
 

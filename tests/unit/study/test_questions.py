@@ -12,6 +12,11 @@ A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
 ASKED = {"ask": "Does pretraining help?", "compare": [A, B]}
 
 
+def there(*runs):
+    """The finished runs that any measure scores, as `register` asks for them."""
+    return lambda measure: set(runs)
+
+
 def refused(*asked):
     return message({"questions": list(asked)})
 
@@ -30,6 +35,12 @@ def refused(*asked):
         ({"compare": [A, 3]}, "questions, entry 1, compare"),
         ({"equal_within": 0}, "equal_within is 0"),
         ({"measure": "macro_f2"}, "Did you mean macro_f1?"),
+        (
+            {"compare": ["rank16", "base"]},
+            "rank16 is not compared by accuracy; let measure be one that scores it, such as",
+        ),
+        ({"measure": "chrf"}, f"{A} is not compared by chrf; let measure be one that scores it, such as accuracy"),
+        ({"measure": "chrf", "compare": ["rank16", "bass"]}, "Did you mean base?"),
         ({"margin": 1}, "margin"),
         ({"ask": ""}, "ask is ''"),
         ({"ask": "Two\nlines?"}, "one line of 3 to 200 characters"),
@@ -51,17 +62,17 @@ def test_the_signs_of_a_contrast():
 def test_a_question_is_noted_once_and_never_taken_out(tmp_path):
     folder = tmp_path / "results"
     path = folder / questions.REGISTER
-    questions.register(folder, [], [])
+    questions.register(folder, [], there())
     assert not path.exists()
-    questions.register(folder, [ASKED], [])
+    questions.register(folder, [ASKED], there())
     first = path.read_bytes()
     (entry,) = questions.read_register(path).values()
     assert entry["runs"] == [] and entry["asked"]
     # Later starts, with runs at hand, and keys in another order.
-    questions.register(folder, [dict(reversed(ASKED.items()))], [f"{A}/seed1"])
+    questions.register(folder, [dict(reversed(ASKED.items()))], there(f"{A}/seed1"))
     assert path.read_bytes() == first
     changed = ASKED | {"equal_within": 1.5}
-    questions.register(folder, [changed], {f"{A}/seed2", f"{A}/seed1"})
+    questions.register(folder, [changed], there(f"{A}/seed2", f"{A}/seed1"))
     known = questions.read_register(path)
     assert list(known) == [questions.digest(ASKED), questions.digest(changed)]
     assert known[questions.digest(changed)]["runs"] == [f"{A}/seed1", f"{A}/seed2"]
@@ -73,15 +84,15 @@ def test_another_question_has_another_digest(other):
 
 
 def test_a_lost_register_is_told(tmp_path):
-    questions.register(tmp_path, [ASKED], [])
+    questions.register(tmp_path, [ASKED], there())
     (tmp_path / questions.REGISTER).unlink()
     (tmp_path / "questions.tsv").touch()
     with pytest.raises(
         StudyError, match=r"questions\.json is missing, .* put it back, or remove .*questions\.tsv, too"
     ):
-        questions.register(tmp_path, [ASKED], [f"{A}/seed1"])
+        questions.register(tmp_path, [ASKED], there(f"{A}/seed1"))
     (tmp_path / "questions.tsv").unlink()
-    questions.register(tmp_path, [ASKED], [f"{A}/seed1"])
+    questions.register(tmp_path, [ASKED], there(f"{A}/seed1"))
     assert [entry["runs"] for entry in questions.read_register(tmp_path / questions.REGISTER).values()] == [
         [f"{A}/seed1"]
     ]
@@ -89,7 +100,7 @@ def test_a_lost_register_is_told(tmp_path):
 
 @pytest.mark.parametrize("edit", ["text", "key", "no list", "no time"])
 def test_a_register_that_was_edited_is_refused(tmp_path, edit):
-    questions.register(tmp_path, [ASKED], [])
+    questions.register(tmp_path, [ASKED], there())
     path = tmp_path / questions.REGISTER
     known = json.loads(path.read_text())
     (key,) = known
@@ -103,4 +114,4 @@ def test_a_register_that_was_edited_is_refused(tmp_path, edit):
         del known[key]["asked"]
     path.write_text(json.dumps(known))
     with pytest.raises(StudyError, match="is not the register of questions that this study wrote: put the file back"):
-        questions.register(tmp_path, [ASKED], [])
+        questions.register(tmp_path, [ASKED], there())

@@ -2,6 +2,7 @@
 
 import difflib
 
+import measures
 from report.formats import FILTERS
 from report.inputs import Table, located
 from report.numbers import derive
@@ -29,6 +30,7 @@ def facts(study):
     return {
         "summary": Table(before_and_after(summary.rows), summary.href),
         "loss": study.table("qa_loss"),
+        "pairs": pairs(study) if study.has("qa_pairs") else None,
         "drawing": study.drawing(study.path("qa_loss_figure")),
         "arms": list(dict.fromkeys(row["arm"] for row in summary.rows)),
         "answers": [row | {"lang": lang} | marked(row["before"], row["after"]) for row in shown],
@@ -44,6 +46,18 @@ def facts(study):
         "sweep_drawing": study.drawing(study.path("qa_rank_sweep_figure")) if swept else None,
         "schematic": study.drawing(study.path("lora_schematic")) if study.has("lora_schematic") else None,
     }
+
+
+def pairs(study):
+    """Return the comparisons of arms, each with its measure in words."""
+    table, words = study.table("qa_pairs"), {}
+    for name in {row["measure"] for row in table.rows}:
+        measure = measures.load(name)
+        unit = "" if measure.UNIT == "share" else f", {measure.UNIT}"
+        words[name] = f"{measure.LABEL}{unit} ({'higher' if measure.HIGHER_IS_BETTER else 'lower'} is better)"
+    rows = [row | {"words": words[row["measure"]]} for row in table.rows]
+    # A single held-out question compares nothing.
+    return Table(rows, table.href) if rows else None
 
 
 def is_bloom(base):
