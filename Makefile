@@ -22,6 +22,8 @@ $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
 # 0: `make mirror` leaves the packages out.
 WHEELS ?= 1
+# Anything: install only files whose hashes envs/hashes/ lists, into a new environment.
+HASHES ?=
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?=
@@ -46,8 +48,32 @@ export PYTHONNOUSERSITE := 1
 export PIP_USE_PEP517 := 1
 
 # The stamps carry the lock's checksum: another lock, another stamp; the same lock, nothing to do.
-RUN_STAMP := $(VENV)/installed-$(shell cat requirements.txt requirements-fairseq.txt | cksum | cut -d' ' -f1)
-TEST_STAMP := $(VENV)/installed-tests-$(shell cat requirements.txt requirements-fairseq.txt $(wildcard requirements-test.txt) | cksum | cut -d' ' -f1)
+RUN_LOCK := requirements.txt requirements-fairseq.txt
+TEST_LOCK := $(RUN_LOCK) $(wildcard requirements-test.txt)
+checksum = $(shell cat $(1) | cksum | cut -d' ' -f1)
+RUN_STAMP := $(VENV)/installed-$(call checksum,$(RUN_LOCK))
+TEST_STAMP := $(VENV)/installed-tests-$(call checksum,$(TEST_LOCK))
+# An environment of verified files has these stamps as well; one without them is not taken for verified.
+PLAIN_RUN_STAMP := $(RUN_STAMP)
+PLAIN_TEST_STAMP := $(TEST_STAMP)
+ifneq ($(HASHES),)
+HASHED := envs/hashes/
+RUN_STAMP := $(VENV)/installed-verified-$(call checksum,$(RUN_LOCK:%=$(HASHED)%) $(HASHED)cuda.txt)
+TEST_STAMP := $(VENV)/installed-tests-verified-$(call checksum,$(TEST_LOCK:%=$(HASHED)%) $(HASHED)cuda.txt)
+endif
+# Nothing but what the file with hashes lists; packages without a wheel are built with tools from it, installed before.
+# pip's cache may hold a wheel that other tools built from the same source.
+VERIFIED := --require-hashes --no-deps --no-build-isolation --no-cache-dir
+
+# pip builds packages without a wheel in environments of their own, with the newest tools unless constrained. pip reads
+# the first variable up to 26.1, the second from 25.3 on. Not the whole lock: of a missing package pip would say that it
+# conflicts with the constraint.
+TOOLS := $(VENV)/build-tools.txt
+WRITE_TOOLS := sed -n '/^\(Cython\|numpy\|packaging\|setuptools\|wheel\)==/p' requirements.txt > "$(TOOLS)"
+$(RUN_STAMP) $(TEST_STAMP) wheels: export PIP_CONSTRAINT := $(strip $(PIP_CONSTRAINT) $(TOOLS))
+$(RUN_STAMP) $(TEST_STAMP) wheels: export PIP_BUILD_CONSTRAINT := $(strip $(PIP_BUILD_CONSTRAINT) $(TOOLS))
+# In a shell function. pip refuses the second for builds without an environment of their own.
+RUN_PIP := env $$(case " $$* " in *" --no-build-isolation "*) echo "-u PIP_BUILD_CONSTRAINT" ;; esac) python -m pip
 
 # A stamp counts only in an environment that works: whole, of the right Python, not moved from elsewhere.
 HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pip" && "$(BIN)/python" -c 'import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))'
@@ -58,7 +84,7 @@ FORCE:
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
-	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 ARGS=... TESTS=..."
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 ARGS=... TESTS=..."
 
 # After a dry run, or one that was told to stop earlier, there may be no page.
 tell = [ ! -e "$(1)" ] || echo "The report: $(CURDIR)/$(1)"
@@ -87,12 +113,13 @@ mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## collect
 
 wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheels: MIRROR=FOLDER
 	@wheels="$$MIRROR/wheels"
+	$(WRITE_TOOLS)
 	# Whether a folder is enough to install from: pip resolves the locks against it alone.
 	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
 	whole() { [ -d "$$1" ] && alone "$$1" -r requirements.txt && alone "$$1" --no-deps -r requirements-fairseq.txt; }
 	collect() {
 		echo "== pip wheel $$*" >> "$(LOG)"
-		if ! python -m pip wheel --wheel-dir "$$wheels.part" "$$@" >> "$(LOG)" 2>&1; then
+		if ! $(RUN_PIP) wheel --wheel-dir "$$wheels.part" "$$@" >> "$(LOG)" 2>&1; then
 			tail -n 15 "$(LOG)" >&2
 			echo "make: collecting the packages stopped; the whole log is $(LOG). Fix the cause and run make again." >&2
 			exit 1
@@ -102,7 +129,12 @@ wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheel
 		echo "Collecting the packages of the environment in $$wheels; some minutes"
 		# In place when whole: an installation takes a folder of this name for all that there is.
 		rm -rf "$$wheels.part"
-		collect -r requirements.txt
+		if [ -n "$(HASHES)" ]; then
+			collect $(VERIFIED) -r $(HASHED)requirements.txt
+			if $(NEEDS_CUDA); then collect $(VERIFIED) -r $(HASHED)cuda.txt; fi
+		else
+			collect -r requirements.txt
+		fi
 		# The environment's own, where it still has it.
 		collect --no-build-isolation --no-deps --find-links "$(FAIRSEQ)" -r requirements-fairseq.txt
 		whole "$$wheels.part"
@@ -226,8 +258,10 @@ docs: ## build the documentation as a searchable site: site/index.html
 	NO_MKDOCS_2_WARNING=1 RESEED_PAGES="$$pages" .venv-docs/bin/mkdocs build --strict --quiet
 	echo "The documentation: $(CURDIR)/site/index.html"
 
-lock: $(TEST_STAMP) ## rewrite the lock files and envs/*.yaml, after a change to requirements.in or a pip install
+lock: $(TEST_STAMP) ## rewrite the lock files, envs/, hashes and list of licences, after a change to requirements.in or a pip install; needs PyPI
 	@python .ci/lock.py
+	python .ci/licences.py
+	python .ci/hashes.py
 
 clean: ## remove generated results and caches; downloads and environments stay, those of conda and containers too
 	@if [ -d results ]; then python3 -m tools.results check; fi
@@ -237,10 +271,21 @@ clean: ## remove generated results and caches; downloads and environments stay, 
 # Wheels in the mirror (`make mirror`) replace the package index.
 WHEELS_OF_MIRROR := yes
 
+# Whether PyTorch's build needs CUDA's libraries: PyPI's does, and those of PyTorch's index have a local version (+cpu).
+NEEDS_CUDA := python -c 'import importlib.metadata, sys; sys.exit("+" in importlib.metadata.version("torch"))'
+
 # An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
 # interrupted and may take half a package for a whole one, so the environment is recreated (pip's
 # cache keeps that short). The stamp is written last.
 define BEGIN
+offline=
+if [ -n "$(WHEELS_OF_MIRROR)" ] && [ -n "$$MIRROR" ] && [ -d "$$MIRROR/wheels" ]; then
+	offline="$$MIRROR/wheels"
+fi
+if [ -n "$(HASHES)" ] && [ -n "$$offline" ]; then
+	echo "make: HASHES=1 verifies files of a package index, and $$offline holds packages that were built elsewhere. Leave HASHES out here, and give it to 'make wheels' instead." >&2
+	exit 1
+fi
 # Not the environment's own interpreter, which may be removed below.
 python=$$(PATH="$${PATH#"$(BIN):"}"; command -v "$(PYTHON)" || true)
 if [ -z "$$python" ] || ! "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2> /dev/null; then
@@ -256,21 +301,23 @@ if [ -e "$(VENV)" ] && ! { $(HEALTHY); } 2> /dev/null; then
 	echo "$(VENV) is unfinished or broken: recreating it"
 	rm -rf "$(VENV)"
 fi
+# pip does not verify what is installed already.
+if [ -e "$(VENV)" ] && [ -n "$(HASHES)" ] && [ ! -e "$(RUN_STAMP)" ]; then
+	echo "$(VENV) was installed without hashes: recreating it"
+	rm -rf "$(VENV)"
+fi
 if [ ! -e "$(VENV)" ]; then
 	mkdir -p "$(VENV)"
 	touch "$(VENV)/.unfinished"
 	"$$python" -m venv "$(VENV)"
 fi
 touch "$(VENV)/.unfinished"
-offline=
-if [ -n "$(WHEELS_OF_MIRROR)" ] && [ -n "$$MIRROR" ] && [ -d "$$MIRROR/wheels" ]; then
-	offline="$$MIRROR/wheels"
-fi
+$(WRITE_TOOLS)
 log="$(LOG)"
 # pip's command first, then its arguments.
 pip_do() {
 	echo "== pip $$*" >> "$$log"
-	if ! python -m pip "$$1" $${offline:+--no-index --find-links "$$offline"} "$${@:2}" >> "$$log" 2>&1; then
+	if ! $(RUN_PIP) "$$1" $${offline:+--no-index --find-links "$$offline"} "$${@:2}" >> "$$log" 2>&1; then
 		tail -n 15 "$$log" >&2
 		if [ -n "$$offline" ]; then
 			echo "make: packages were taken from $$offline alone. Where there is network, 'make wheels MIRROR=$$MIRROR' brings it up to date." >&2
@@ -285,7 +332,7 @@ endef
 
 define END
 rm -f "$(VENV)"/$(1)-*[0-9]
-touch "$@"
+touch "$@" "$(2)"
 rm "$(VENV)/.unfinished"
 endef
 
@@ -302,14 +349,21 @@ $(RUN_STAMP):
 		fi
 	fi
 	echo "Installing into $(VENV), once; a minute or more. Log: $(LOG)"
-	# PyTorch first and without the rest: the build of whichever the configured index or wheel folder offers. With it, what
-	# building fairseq needs, which then runs beside the installation of all else.
-	pip_install -c requirements.txt $$(grep -E '^(torch|numpy|Cython|setuptools|wheel)==' requirements.txt)
+	if [ -n "$(HASHES)" ]; then
+		sed -n '/^\(packaging\|setuptools\|wheel\)==/,/[^\\]$$/p' $(HASHED)requirements.txt > "$(VENV)/verified-tools.txt"
+		pip_install $(VERIFIED) -r "$(VENV)/verified-tools.txt"
+		pip_install $(VERIFIED) -r $(HASHED)requirements.txt
+		if $(NEEDS_CUDA); then pip_install $(VERIFIED) -r $(HASHED)cuda.txt; fi
+	else
+		# PyTorch first and without the rest: the build of whichever the configured index or wheel folder offers. With it,
+		# what building fairseq needs, which then runs beside the installation of all else.
+		pip_install -c requirements.txt $$(grep -E '^(torch|numpy|Cython|setuptools|wheel)==' requirements.txt)
+	fi
 	build_fairseq() {
 		log="$(VENV)/fairseq.log"
 		rm -rf "$(FAIRSEQ)"
 		# Its build must see the PyTorch above and not fetch another, and its list of needs is out of date.
-		pip_do download --no-build-isolation --no-deps --dest "$(FAIRSEQ)" -r requirements-fairseq.txt
+		pip_do download --no-build-isolation --no-deps --dest "$(FAIRSEQ)" $(if $(HASHES),--require-hashes) -r $(HASHED)requirements-fairseq.txt
 		for sdist in $$(cd "$(FAIRSEQ)" && find . -name '*.tar.gz'); do
 			mkdir "$(FAIRSEQ)/source"
 			tar --extract --strip-components=1 --directory="$(FAIRSEQ)/source" --file="$(FAIRSEQ)/$$sdist"
@@ -325,14 +379,18 @@ $(RUN_STAMP):
 	build_fairseq &
 	set +m
 	trap "kill -- -$$! 2> /dev/null || true" EXIT
-	pip_install -r requirements.txt
+	[ -n "$(HASHES)" ] || pip_install -r requirements.txt
 	wait $$!
 	pip_install --no-deps "$(FAIRSEQ)"/*.whl
 	python -c 'import fairseq, snakemake, torch, transformers' >> "$(LOG)" 2>&1 || { tail -n 15 "$(LOG)" >&2; echo "make: what was installed does not work; the whole log is $(LOG)" >&2; exit 1; }
-	$(call END,installed)
+	$(call END,installed,$(PLAIN_RUN_STAMP))
 
 $(TEST_STAMP): $(RUN_STAMP)
 	@$(BEGIN)
 	echo "Installing the test tools into $(VENV). Log: $(LOG)"
-	pip_install -r requirements-test.txt
-	$(call END,installed-tests)
+	if [ -n "$(HASHES)" ]; then
+		pip_install --force-reinstall $(VERIFIED) -r $(HASHED)requirements-test.txt
+	else
+		pip_install -r requirements-test.txt
+	fi
+	$(call END,installed-tests,$(PLAIN_TEST_STAMP))

@@ -90,6 +90,8 @@ def locks(table):
         f"{header}\n"
         "# Not in the pip section: fairseq's build must see this environment's PyTorch; its list of needs is old.\n"
         "set -euo pipefail\n"
+        "# pip refuses it for builds without an environment of their own (scripts/study/isolation.py sets it).\n"
+        "unset PIP_BUILD_CONSTRAINT\n"
         f"python -m pip install --no-build-isolation --no-deps {fairseq}\n"
     )
     return files

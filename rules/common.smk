@@ -45,7 +45,7 @@ from study.addresses import (
 from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
 from study.download import expected, mirror_path
 from study.guests import gathered, guests, merged
-from study.isolation import Isolation, leave_out_home
+from study.isolation import Isolation, leave_out_home, pin_build_tools
 from study.freshness import Digests, check_fresh, visible_files
 from study.modules import file_digest, helpers_digest
 from study.ownership import check_named, claim
@@ -60,6 +60,7 @@ try:
         check_file(file)
     # Here and not in a profile or the Makefile: every job's Snakemake reads this again, on whatever machine.
     leave_out_home()
+    pin_build_tools()
     check_named(config, workflow.overwrite_configfiles)
     # Not by `configfile`: a study's arms replace the default ones, and a module's settings would replace all.
     config = with_defaults(config, ROOT)

@@ -5,6 +5,7 @@ another environment than the job, every package that the job's lacks would come 
 """
 
 import os
+import pathlib
 import site
 import sys
 import sysconfig
@@ -12,6 +13,8 @@ import sysconfig
 from common.errors import StudyError
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The versions of setuptools and of what else builds packages.
+LOCK = os.path.join(os.path.dirname(SCRIPTS), "requirements.txt")
 
 
 def leave_out_home():
@@ -28,6 +31,17 @@ def leave_out_home():
             "environment of its own; see docs/guides/containers.md"
         )
     os.environ["PYTHONNOUSERSITE"] = "1"
+
+
+def pin_build_tools():
+    """Let pip build packages with locked tools in the environments that Snakemake creates (`--sdm conda`).
+
+    Source: pip's `--build-constraint`, which pip 25.3 and later read from `PIP_BUILD_CONSTRAINT`. envs/*.yaml pin pip.
+    """
+    # pip splits the variable at blanks; an address has none.
+    lock = pathlib.Path(LOCK).as_uri()
+    given = os.environ.get("PIP_BUILD_CONSTRAINT", "").split()
+    os.environ["PIP_BUILD_CONSTRAINT"] = " ".join([*(place for place in given if place != lock), lock])
 
 
 class Isolation:

@@ -41,7 +41,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = "{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, name), "w") as wheel:
         info = "{name}-{version}.dist-info"
-        wheel.writestr("{module}/__init__.py", "EXTENSIONS = " + repr(asked["ext_modules"]))
+        wheel.writestr("{module}/__init__.py", "EXTENSIONS = " + repr({text}))
         wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
         tags = "Root-Is-Purelib: true\\nTag: py3-none-any\\n"
         wheel.writestr(info + "/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\n" + tags)
@@ -57,7 +57,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 """
 
 
-def write_source(folder, name, version, module, before="pass"):
+def write_source(folder, name, version, module, before="pass", requires=(), text='asked["ext_modules"]'):
     """Write the source distribution of a package whose setup.py asks for extensions as fairseq's does.
 
     Args:
@@ -66,10 +66,13 @@ def write_source(folder, name, version, module, before="pass"):
         version: the package's.
         module: its one module, whose EXTENSIONS are those that it was built with.
         before: a statement that its build begins with.
+        requires: the packages that its build asks for.
+        text: expression in place of the extensions.
     """
     files = {
-        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
-        "backend.py": BACKEND.format(name=name, version=version, module=module, before=before),
+        "pyproject.toml": '[build-system]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        f"requires = {list(requires)}\n",
+        "backend.py": BACKEND.format(name=name, version=version, module=module, before=before, text=text),
         "setup.py": 'from setuptools import setup\nextensions = ["bleu", "data", "blocks", "base", "nat"]\n'
         "setup(\n    ext_modules=extensions,\n)\n",
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
@@ -121,7 +124,7 @@ class Project:
             subprocess.CompletedProcess: with stdout and stderr together in `stdout`.
         """
         # The tests may be a make's own: `make test TESTS=...`.
-        outer = ("PIP_", "MAKE", "PYTHON", "TESTS", "ARGS")
+        outer = ("PIP_", "MAKE", "PYTHON", "TESTS", "ARGS", "HASHES")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
         variables["PIP_CONFIG_FILE"] = os.devnull
         if index:
