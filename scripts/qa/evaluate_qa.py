@@ -113,6 +113,18 @@ def compare(questions, answers):
     return rows
 
 
+def each_pair(pairs, costs):
+    """Return what each held-out pair costs before and after tuning: id, and (nats, answer tokens) of each moment.
+
+    Args:
+        pairs: the held-out pairs.
+        costs: {moment: nats and answer tokens of each pair, in the same order}.
+    """
+    return [
+        {"id": pair["id"]} | {moment: costs[moment][place] for moment in MOMENTS} for place, pair in enumerate(pairs)
+    ]
+
+
 def main(train, heldout, base, adapter, run, generations, evaluation, training, generation, template):
     """Compare the base model with the tuned one.
 
@@ -167,16 +179,14 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     result["rouge_l"] = {moment: rouge_l([row[moment] for row in rows], references) for moment in MOMENTS}
     # The measure of repetition, on answers that a person wrote.
     result["n_repeating"]["reference"] = sum(repeats_itself(row["reference"]) for row in rows)
-    result["pairs"] = [
-        {"id": pair["id"]} | {moment: costs[moment][place] for moment in MOMENTS}
-        for place, pair in enumerate(pairs["heldout"])
-    ]
+    result["pairs"] = each_pair(pairs["heldout"], costs)
     # What a card shows must be what these answers were made with.
     result["generation"] = generation
     write_json(evaluation, result)
-    before, after = (result["heldout"][moment]["perplexity"] for moment in MOMENTS)
-    print(f"held-out perplexity {before:.2f} before, {after:.2f} after")
-    print(f"chrF {result['chrf']['before']:.1f} before, {result['chrf']['after']:.1f} after")
+    for moment in MOMENTS:
+        print(
+            f"{moment}: held-out perplexity {result['heldout'][moment]['perplexity']:.2f}, chrF {overlaps[moment][0]:.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ PRODUCTS = [
         "qa/scores.tsv",
         "score_answers",
         "arm seed measure n_questions score",
-        "scores of answers",
         output="scores",
         crate=True,
     ),
