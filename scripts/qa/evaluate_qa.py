@@ -113,6 +113,17 @@ def compare(questions, answers):
     return rows
 
 
+def overlap(rows):
+    """Return how far the answers of `compare` overlap with their references, before and after, for evaluation.json."""
+    references = [row["reference"] for row in rows]
+    found = {moment: chrf([row[moment] for row in rows], references) for moment in MOMENTS}
+    return {
+        "chrf": {moment: score for moment, (score, _) in found.items()},
+        "chrf_signature": found["after"][1],
+        "rouge_l": {moment: rouge_l([row[moment] for row in rows], references) for moment in MOMENTS},
+    }
+
+
 def each_pair(pairs, costs):
     """Return what each held-out pair costs before and after tuning: id, and (nats, answer tokens) of each moment.
 
@@ -172,11 +183,7 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
         result[split] = {moment: scores[moment][split] for moment in MOMENTS}
     for key, name in (("stopped", "n_stopped"), ("repeats", "n_repeating")):
         result[name] = {moment: sum(row[key][moment] for row in rows) for moment in MOMENTS}
-    references = [row["reference"] for row in rows]
-    overlaps = {moment: chrf([row[moment] for row in rows], references) for moment in MOMENTS}
-    result["chrf"] = {moment: score for moment, (score, _) in overlaps.items()}
-    result["chrf_signature"] = overlaps["after"][1]
-    result["rouge_l"] = {moment: rouge_l([row[moment] for row in rows], references) for moment in MOMENTS}
+    result |= overlap(rows)
     # The measure of repetition, on answers that a person wrote.
     result["n_repeating"]["reference"] = sum(repeats_itself(row["reference"]) for row in rows)
     result["pairs"] = each_pair(pairs["heldout"], costs)
@@ -184,9 +191,8 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     result["generation"] = generation
     write_json(evaluation, result)
     for moment in MOMENTS:
-        print(
-            f"{moment}: held-out perplexity {result['heldout'][moment]['perplexity']:.2f}, chrF {overlaps[moment][0]:.1f}"
-        )
+        perplexity = result["heldout"][moment]["perplexity"]
+        print(f"{moment}: held-out perplexity {perplexity:.2f}, chrF {result['chrf'][moment]:.1f}")
 
 
 if __name__ == "__main__":
