@@ -10,7 +10,9 @@ ADDRESS = re.compile(r"<?\bhttps?://[^\s>)]+>?")
 TAG = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
 LISTED = re.compile(r"^\s*\d{1,9}[.)](?=\s)")
 # What may stand between two numbers, or between a sign of comparison and a number, without a blank.
-BETWEEN = re.compile(r"[\s=<>\u2264\u2265\u2248~:;,/()\[\]{}\"'\u201c\u201d\u2018\u2019|*\\]+")
+BETWEEN = re.compile(
+    r"[\s=<>\u2264\u2265\u2248~:;,!?/()\[\]{}\"'\u201c\u201d\u2018\u2019|*\\\u2014\u2015\u2026\uff1d\uff1a\uff08\uff0c]+"
+)
 # What belongs to the number that it stands before.
 SIGNS = ("-", "\u2212", "+", "\u00b1", ".")
 

@@ -92,7 +92,8 @@ WINDOWS_1252 = re.compile(rb"[\x80-\x9f]")
 def foreign_bytes(content, start):
     """Return where a file is not UTF-8 and what to do, in words: `line 3: …`.
 
-    A file with whole UTF-8 characters elsewhere is UTF-8 with a spoilt place, and converting it would spoil the rest.
+    A file with whole UTF-8 characters elsewhere is UTF-8 with a spoilt place, and converting it would spoil the rest. A
+    file of another alphabet has an encoding that its bytes do not tell.
 
     Args:
         content: the file's bytes.
@@ -115,6 +116,13 @@ def foreign_bytes(content, start):
     if whole >= spoilt:
         more = f", like {spoilt - 1} more" if spoilt > 1 else ""
         return f"{there} is cut or damaged{more}; the rest of the file is UTF-8: correct these lines, or delete them"
+    # Of Latin letters few have an accent; of Cyrillic, Chinese and others every byte is a high one.
+    words = re.findall(rb"[A-Za-z\x80-\xff]+", b"".join(line for line in content.split(b"\n") if not line.isascii()))
+    if 2 * sum(byte > 0x7F for word in words for byte in word) > sum(map(len, words)):
+        return (
+            f"{there} is not UTF-8, and no Latin alphabet; convert the file from the encoding that it was saved in, "
+            "such as iconv -f WINDOWS-1251, GB18030 or SHIFT_JIS -t UTF-8, and look at the result"
+        )
     encoding = "WINDOWS-1252" if WINDOWS_1252.search(content) else "LATIN1"
     return f"{there} is not UTF-8; convert the file: iconv -f {encoding} -t UTF-8"
 

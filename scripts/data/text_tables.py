@@ -167,7 +167,7 @@ def _cells(path, text, columns, strict, quoting="auto"):
                 if not numbered(columns):
                     continue
             place = f"row {len(rows) + 1} (line {line})"
-            if not numbered(columns) and [cell.strip() for cell in cells] == names:
+            if not numbered(columns) and is_header(cells, names):
                 raise StudyError(f"{path}: {place} repeats the header; delete it (were files with headers joined?)")
             if strict and len(cells) != len(names):
                 others = "the first row" if numbered(columns) else "the header"
@@ -190,6 +190,15 @@ def _cells(path, text, columns, strict, quoting="auto"):
             "does a blank follow a cell's last one?"
         ) from error
     return rows
+
+
+def is_header(cells, names):
+    """Say whether a row is the header again: its names in any order and case, with or without a byte order mark."""
+
+    def bare(cells):
+        return sorted(cell.removeprefix("\ufeff").strip().strip('"').casefold() for cell in cells)
+
+    return bare(cells) == bare(names)
 
 
 def _blank_before_quotes(text, delimiter):

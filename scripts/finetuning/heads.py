@@ -2,6 +2,7 @@
 
 import copy
 import re
+import unicodedata
 
 import torch
 from transformers import AutoModelForSequenceClassification
@@ -51,7 +52,7 @@ def class_names(fields, place):
 def order_of(names, classes):
     """Return the row of a head for each class of a study; None where the names do not match.
 
-    Case and blanks at the ends are looked over where that leaves no two names alike.
+    Case, blanks at the ends and composed or decomposed accents are looked over where that leaves no two names alike.
 
     Args:
         names: of the head's rows.
@@ -60,7 +61,7 @@ def order_of(names, classes):
     >>> order_of(["good", "bad"], ["bad", "good"])
     [1, 0]
     """
-    for form in (str, lambda name: str(name).strip().casefold()):
+    for form in (str, lambda name: unicodedata.normalize("NFC", str(name)).strip().casefold()):
         rows = {form(name): row for row, name in enumerate(names)}
         wanted = [form(name) for name in classes]
         if len(rows) == len(names) and len(set(wanted)) == len(wanted) and set(rows) == set(wanted):
@@ -106,3 +107,25 @@ def match_head(fields, classes, place):
         f"{place} has a classification head for {', '.join(names)} (`id2label` of config.json), and data.labels is "
         f"{', '.join(map(str, classes))}; name the classes alike, or set {setting}.new_head: true to draw a new head"
     )
+
+
+def check_head(names, model, place):
+    """Raise where a head that would be kept has a layer for which the classifier has no place.
+
+    Args:
+        names: of the file's tensors.
+        model: the classifier.
+        place: how messages call the model.
+
+    Raises:
+        StudyError: it has.
+    """
+    known, rows = model.state_dict().keys(), rows_by_class(model)
+    heads = tuple({f"{name.split('.')[0]}." for name in rows})
+    left = next((name for name in sorted(names) if name.startswith(heads) and name not in known), None)
+    if left is not None:
+        setting = re.sub(r"(finetuning\.models\.[^.:]+).*", r"\1", place)
+        raise StudyError(
+            f"{place}: {left} of its classification head has no place in Transformers' {type(model).__name__}, which "
+            f"would answer otherwise than the head that was trained; set {setting}.new_head: true to draw a new head"
+        )

@@ -22,7 +22,7 @@ from finetuning.encoders import (
     prove_encoder,
     tokenizer_inputs,
 )
-from finetuning.heads import KEPT, NEW, REORDERED, match_head, rows_by_class
+from finetuning.heads import KEPT, NEW, REORDERED, check_head, match_head, rows_by_class
 from finetuning.model_files import read_weights
 from finetuning.places import check_places, check_wrapper
 from finetuning.settled_tokenizer import settle_tokenizer
@@ -137,10 +137,15 @@ def settle_head(folder, model, fresh, tensors, classes, place, new_head):
 
     Returns:
         dict: status (`NEW`, `KEPT` or `REORDERED`), tensors (names of a kept head's).
+
+    Raises:
+        StudyError: see `match_head` and `check_head`.
     """
     rows, path = rows_by_class(model), os.path.join(folder, "config.json")
     fields = read_json(path)
     order = None if new_head or set(rows) & set(fresh) else match_head(fields, classes, place)
+    if order is not None:
+        check_head(tensors, model, place)
     kept = {name: tensor for name, tensor in tensors.items() if order is not None or name not in rows}
     if order is not None:
         kept |= {name: kept[name][order].contiguous() for name in rows}

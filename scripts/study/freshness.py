@@ -96,6 +96,46 @@ def changed_files(folder, digests):
     return [path for path, digest in digests.items() if path in then and digest not in (None, then[path])]
 
 
+def changed_models(folder, models):
+    """Return the files of models' folders that are not those which the study took.
+
+    Args:
+        folder: of the results.
+        models: {name: {path: SHA-256 of today}}.
+    """
+    changed = []
+    for name, digests in models.items():
+        record = os.path.join(folder, "finetuning", "models", name, "conversion.json")
+        then = read_json(record).get("source_sha256", {}) if os.path.isfile(record) else {}
+        today = {os.path.basename(path): (path, digest) for path, digest in digests.items()}
+        changed += [today[file][0] for file in then if file in today and today[file][1] not in (None, then[file])]
+    return changed
+
+
+def check_downloads(resources, retrieved, digest):
+    """Refuse a shared download that was changed after it was fetched and checked.
+
+    Args:
+        resources: folder of all downloads.
+        retrieved: list of (places of files relative to it, place of their record).
+        digest: function of a path that returns its SHA-256.
+
+    Raises:
+        StudyError: a file is there, and is not the one of its record.
+    """
+    for places, record in retrieved:
+        record = os.path.join(resources, record)
+        if not os.path.isfile(record):
+            continue
+        for place, entry in zip(places, read_json(record).get("files", []), strict=False):
+            path = os.path.join(resources, place)
+            if os.path.isfile(path) and digest(path) != entry["sha256"]:
+                raise StudyError(
+                    f"{path} is not the file that was downloaded and checked ({record} holds another SHA-256); put it "
+                    "back, or remove it and run again to fetch it again"
+                )
+
+
 def flat(settings, path=()):
     """Return {dotted path: value} of all that is no block of keys."""
     found = {}
@@ -105,7 +145,7 @@ def flat(settings, path=()):
     return found
 
 
-def check_fresh(folder, config, digests, touches):
+def check_fresh(folder, config, digests, touches, models=None):
     """Refuse what Snakemake could not notice: results of other settings or files, of which its records are gone.
 
     With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
@@ -115,6 +155,7 @@ def check_fresh(folder, config, digests, touches):
         config: all settings.
         digests: {path: SHA-256} of the study's local tables.
         touches: whether the command marks results as up to date (`--touch`).
+        models: {name: {path: SHA-256}} of the models that are taken from folders; None: none is.
 
     Raises:
         StudyError: a setting or a file differs, and nothing would be made again.
@@ -133,4 +174,9 @@ def check_fresh(folder, config, digests, touches):
         raise StudyError(
             f"{path} is not the file that the results in {folder} were made from (data/manifest.json has another "
             f"SHA-256); {why}, so nothing would be made again: {remedy}"
+        )
+    for path in changed_models(folder, models or {}):
+        raise StudyError(
+            f"{path} is not the file that the results in {folder} were made from (conversion.json of the model has "
+            f"another SHA-256); {why}, so nothing would be made again: {remedy}"
         )

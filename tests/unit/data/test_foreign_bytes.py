@@ -32,3 +32,18 @@ def test_the_encoding_that_is_named_gives_the_text_back(tmp_path, text, encoding
     (tmp_path / "a.csv").write_bytes(content)
     done = subprocess.run(["iconv", "-f", encoding, "-t", "UTF-8", tmp_path / "a.csv"], capture_output=True, check=True)
     assert text in decode(done.stdout, "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Привет, как дела?", "cp1251"),
+        ("你好，今天天气很好", "gb18030"),
+        ("こんにちは世界", "shift_jis"),
+        ("Καλημέρα", "iso8859-7"),
+    ],
+)
+def test_of_another_alphabet_no_encoding_is_guessed(text, encoding):
+    message = fault(f"text,label\n{text},good\n".encode(encoding))
+    assert "no Latin alphabet" in message and "LATIN1" not in message and "WINDOWS-1252" not in message
+    assert message.startswith("a.csv, line 2: character 1 (byte 0x")

@@ -69,6 +69,15 @@ def test_a_table_that_is_whole_either_way_is_refused_until_somebody_says_which(t
     assert texts(write(tmp_path, "b.csv", 'text,label\n"one\ntwo",neg\n')) == ["one two"]
 
 
+@pytest.mark.parametrize("again", ["\ufefftext,label", '\ufeff"text","label"', "label,text", "Text, LABEL"])
+def test_a_header_of_another_file_joined_to_it_is_refused_too(tmp_path, again):
+    path = write(tmp_path, "a.csv", f"text,label\na,x\n{again}\nb,y\n")
+    with pytest.raises(StudyError, match=r"row 2 \(line 3\) repeats the header; delete it"):
+        texts(path)
+    # A text that is a column's name is no header.
+    assert texts(write(tmp_path, "b.csv", "text,label\ntext,x\nlabel,y\n")) == ["text", "label"]
+
+
 def test_a_header_in_the_middle_is_refused(tmp_path):
     for name, sign in (("a.csv", ","), ("a.tsv", "\t")):
         path = write(tmp_path, name, f"text{sign}label\na{sign}x\ntext{sign}label\nb{sign}y\n")

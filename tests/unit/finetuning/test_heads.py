@@ -1,10 +1,11 @@
 """Classification heads that came with a model of others: kept by the names of their classes, never by position."""
 
 import itertools
+import shutil
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, pipeline
 
 from common.errors import StudyError
@@ -108,6 +109,19 @@ def test_every_family_keeps_its_head_by_name(plain, tmp_path, family):
     assert all("classifier" in name for name in rows)
     _, proof = answers(taken, CLASSES)
     assert proof["n_absent"] == proof["n_different"] == 0 and set(rows) <= proof["tensors"].keys()
+
+
+def test_composed_and_decomposed_accents_are_one_name():
+    assert order_of(["gu\u0308t", "bad"], ["bad", "g\u00fct"]) == [1, 0]
+
+
+def test_a_head_with_a_layer_that_the_classifier_lacks_is_not_kept(plain, tmp_path):
+    folder = write_head(plain / "bert", tmp_path / "theirs", ["good", "bad", "fair"])
+    tensors = load_file(folder / "model.safetensors") | {"classifier.dense.weight": torch.ones(16, 16)}
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    refuse(folder, "classifier.dense.weight of its classification head", "mine.new_head: true", classes=CLASSES)
+    shutil.rmtree(folder.parent / "taken", ignore_errors=True)
+    assert read_json(take(folder, classes=CLASSES, new_head=True) / "conversion.json")["head"]["status"] == "new"
 
 
 @pytest.mark.parametrize("names", [["Good", " BAD ", "Fair"], ["GOOD", "FAIR", "BAD"]])

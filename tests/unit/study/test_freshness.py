@@ -6,7 +6,15 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_json, sha256, write_json
-from study.freshness import METADATA, Digests, changed_settings, check_fresh, visible_files, without_records
+from study.freshness import (
+    METADATA,
+    Digests,
+    changed_settings,
+    check_downloads,
+    check_fresh,
+    visible_files,
+    without_records,
+)
 
 
 def test_a_file_is_read_again_whenever_it_may_have_changed(tmp_path, monkeypatch):
@@ -96,3 +104,30 @@ def test_results_are_not_marked_as_fresh_by_hand(here):
 def test_a_study_that_was_never_run_has_nothing_to_be_stale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, True)
+
+
+def test_a_models_files_are_compared_where_snakemakes_records_are_gone(here):
+    write_json("results/own/finetuning/models/mine/conversion.json", {"source_sha256": {"a.safetensors": "1" * 64}})
+    same, other = ({"mine": {"folder/a.safetensors": digit * 64, "folder/README.md": "3" * 64}} for digit in "12")
+    check_fresh("results/own", CONFIG, {}, False, same)
+    with pytest.raises(StudyError, match="folder/a.safetensors is not the file .*conversion.json.*are gone"):
+        check_fresh("results/own", CONFIG, {}, False, other)
+    keep_records()
+    # Snakemake itself takes the model again: its digests are a parameter.
+    check_fresh("results/own", CONFIG, {}, False, other)
+
+
+def test_a_download_that_was_edited_after_it_was_checked_is_refused(tmp_path):
+    place, record = tmp_path / "host" / "a.csv", "host/a.csv.retrieved.json"
+    retrieved = [(["host/a.csv"], record), (["host/not-fetched.csv"], "host/not-fetched.csv.retrieved.json")]
+    check_downloads(str(tmp_path), retrieved, sha256)
+    place.parent.mkdir()
+    place.write_text("text,label\n", encoding="utf-8")
+    check_downloads(str(tmp_path), retrieved, sha256)
+    write_json(str(tmp_path / record), {"files": [{"sha256": sha256(str(place))}]})
+    check_downloads(str(tmp_path), retrieved, sha256)
+    place.write_text("text;label\n", encoding="utf-8")
+    with pytest.raises(StudyError, match="a.csv is not the file that was downloaded and checked .*fetch it again"):
+        check_downloads(str(tmp_path), retrieved, sha256)
+    place.unlink()
+    check_downloads(str(tmp_path), retrieved, sha256)
