@@ -46,7 +46,7 @@ from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
 from study.download import expected, mirror_path
 from study.guests import gathered, guests, merged
 from study.isolation import Isolation, leave_out_home, pin_build_tools
-from study.freshness import Digests, check_downloads, check_fresh, visible_files
+from study.freshness import Digests, check_downloads, check_fresh, hides_changes, visible_files
 from study.modules import file_digest, helpers_digest
 from study.ownership import check_named, claim
 from study.remains import remove_remains
@@ -282,7 +282,7 @@ if workflow.is_main_process and "--unlock" not in sys.argv:
     folders = {name: model.get("folder") for name, model in config["finetuning"]["models"].items()}
     taken = {name: DIGESTS.of_all(visible_files(folder)) for name, folder in folders.items() if folder}
     try:
-        check_fresh(RESULTS, config, TABLE_DIGESTS, bool({"--touch", "-t"} & set(sys.argv)), taken)
+        check_fresh(RESULTS, config, TABLE_DIGESTS, hides_changes(sys.argv), taken)
         check_downloads(RESOURCES, places, DIGESTS.of)
         check_folder(RESULTS, DIGESTS.of, planned=True)
     except StudyError as error:

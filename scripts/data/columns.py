@@ -34,3 +34,12 @@ def listed(names):
     shown = [f"{name!r:.40}" for name in itertools.islice(names, SHOWN_COLUMNS)]
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
     return ", ".join(shown) + more or "none"
+
+
+def is_header(cells, names):
+    """Say whether a row is the header again: its names in any order and case, with or without a byte order mark."""
+
+    def bare(cells):
+        return sorted(cell.removeprefix("\ufeff").strip().strip('"').casefold() for cell in cells)
+
+    return bare(cells) == bare(names)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from common.errors import StudyError
 from common.files import TABLES, reading, sha256
-from data.columns import as_asked, check_names, listed, numbered
+from data.columns import as_asked, check_names, is_header, listed, numbered
 from data.parquet_rows import cells_of_parquet
 from data.reviews import BETWEEN, clean_review, decode, is_blank, normalise
 from study.pointers import check_pointer
@@ -190,15 +190,6 @@ def _cells(path, text, columns, strict, quoting="auto"):
             "does a blank follow a cell's last one?"
         ) from error
     return rows
-
-
-def is_header(cells, names):
-    """Say whether a row is the header again: its names in any order and case, with or without a byte order mark."""
-
-    def bare(cells):
-        return sorted(cell.removeprefix("\ufeff").strip().strip('"').casefold() for cell in cells)
-
-    return bare(cells) == bare(names)
 
 
 def _blank_before_quotes(text, delimiter):

@@ -2,6 +2,7 @@
 
 import base64
 import glob
+import itertools
 import json
 import os
 import stat
@@ -145,7 +146,24 @@ def flat(settings, path=()):
     return found
 
 
-def check_fresh(folder, config, digests, touches, models=None):
+def hides_changes(words):
+    """Return the option of a command by which changed settings make nothing again; None: it has none.
+
+    Args:
+        words: of the command: `--touch`, or `--rerun-triggers` without `params`.
+    """
+    for place, word in enumerate(words):
+        option, _, value = word.partition("=")
+        if word in ("--touch", "-t"):
+            return "--touch"
+        if option == "--rerun-triggers":
+            rest = itertools.takewhile(lambda each: not each.startswith("-"), words[place + 1 :])
+            if "params" not in [value, *rest]:
+                return "--rerun-triggers without params"
+    return None
+
+
+def check_fresh(folder, config, digests, option, models=None):
     """Refuse what Snakemake could not notice: results of other settings or files, of which its records are gone.
 
     With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
@@ -154,16 +172,16 @@ def check_fresh(folder, config, digests, touches, models=None):
         folder: of the results.
         config: all settings.
         digests: {path: SHA-256} of the study's local tables.
-        touches: whether the command marks results as up to date (`--touch`).
+        option: what `hides_changes` returns.
         models: {name: {path: SHA-256}} of the models that are taken from folders; None: none is.
 
     Raises:
         StudyError: a setting or a file differs, and nothing would be made again.
     """
     lost = without_records(folder)
-    if not lost and not touches:
+    if not lost and not option:
         return
-    why = "--touch would mark them as up to date" if touches else "Snakemake's records of them (.snakemake) are gone"
+    why = f"{option} would leave them as they are" if option else "Snakemake's records of them (.snakemake) are gone"
     remedy = f"put it back, or move {folder} away and run the study again"
     for key, (then, now) in changed_settings(folder, config).items():
         raise StudyError(

@@ -16,6 +16,8 @@ CHINESE = ["這本書寫得非常好、我從頭到尾一口氣讀完了。", "�
         (CHINESE, "characters"),
         (["この本はとても面白い", "ｺﾉﾎﾝﾊﾂﾏﾗﾅｲ"], "characters"),
         (["หนังสือเล่มนี้สนุกมาก"], "characters"),
+        (["བོད་སྐད་ཀྱི་དེབ"], "characters"),
+        (["ꦱꦸꦒꦼꦁꦫꦮꦸꦃ"], "characters"),
         # Korean has blanks, and a name in other letters decides nothing.
         (["이 책은 정말 재미있다"], "words"),
         (["Un livre sur la Chine (中国), à lire"], "words"),

@@ -12,6 +12,7 @@ from study.freshness import (
     changed_settings,
     check_downloads,
     check_fresh,
+    hides_changes,
     visible_files,
     without_records,
 )
@@ -78,43 +79,43 @@ def keep_records():
 def test_what_snakemake_can_make_again_is_left_to_it(here):
     keep_records()
     assert without_records("results/own") == []
-    check_fresh("results/own", {**CONFIG, "study": "other"}, {"a.csv": "2" * 64}, False)
+    check_fresh("results/own", {**CONFIG, "study": "other"}, {"a.csv": "2" * 64}, None)
 
 
 def test_what_it_cannot_is_refused(here):
     assert len(without_records("results/own")) == 2
-    check_fresh("results/own", CONFIG, {"a.csv": "1" * 64}, False)
+    check_fresh("results/own", CONFIG, {"a.csv": "1" * 64}, None)
     changed = {**CONFIG, "finetuning": {"training": {"lr": 10}}}
     assert changed_settings("results/own", changed) == {"finetuning.training.lr": (0.1, 10)}
     with pytest.raises(StudyError, match="finetuning.training.lr: the results in results/own were made.*are gone"):
-        check_fresh("results/own", changed, {}, False)
+        check_fresh("results/own", changed, {}, None)
     with pytest.raises(StudyError, match="a.csv is not the file that the results in results/own were made from"):
-        check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, False)
+        check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, None)
     # A mirror is a place on one machine, and no result's.
-    check_fresh("results/own", {**CONFIG, "mirror": "/elsewhere"}, {}, False)
+    check_fresh("results/own", {**CONFIG, "mirror": "/elsewhere"}, {}, None)
 
 
 def test_results_are_not_marked_as_fresh_by_hand(here):
     keep_records()
-    with pytest.raises(StudyError, match="--touch would mark them as up to date"):
-        check_fresh("results/own", {**CONFIG, "finetuning": {}}, {}, True)
-    check_fresh("results/own", CONFIG, {}, True)
+    with pytest.raises(StudyError, match="--touch would leave them as they are"):
+        check_fresh("results/own", {**CONFIG, "finetuning": {}}, {}, "--touch")
+    check_fresh("results/own", CONFIG, {}, "--touch")
 
 
 def test_a_study_that_was_never_run_has_nothing_to_be_stale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, True)
+    check_fresh("results/own", CONFIG, {"a.csv": "2" * 64}, "--touch")
 
 
 def test_a_models_files_are_compared_where_snakemakes_records_are_gone(here):
     write_json("results/own/finetuning/models/mine/conversion.json", {"source_sha256": {"a.safetensors": "1" * 64}})
     same, other = ({"mine": {"folder/a.safetensors": digit * 64, "folder/README.md": "3" * 64}} for digit in "12")
-    check_fresh("results/own", CONFIG, {}, False, same)
+    check_fresh("results/own", CONFIG, {}, None, same)
     with pytest.raises(StudyError, match="folder/a.safetensors is not the file .*conversion.json.*are gone"):
-        check_fresh("results/own", CONFIG, {}, False, other)
+        check_fresh("results/own", CONFIG, {}, None, other)
     keep_records()
     # Snakemake itself takes the model again: its digests are a parameter.
-    check_fresh("results/own", CONFIG, {}, False, other)
+    check_fresh("results/own", CONFIG, {}, None, other)
 
 
 def test_a_download_that_was_edited_after_it_was_checked_is_refused(tmp_path):
@@ -131,3 +132,27 @@ def test_a_download_that_was_edited_after_it_was_checked_is_refused(tmp_path):
         check_downloads(str(tmp_path), retrieved, sha256)
     place.unlink()
     check_downloads(str(tmp_path), retrieved, sha256)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("snakemake --cores 1", None),
+        ("snakemake --touch", "--touch"),
+        ("snakemake -t --cores 1", "--touch"),
+        ("snakemake --rerun-triggers mtime params --cores 1", None),
+        ("snakemake --rerun-triggers=params", None),
+        ("snakemake --rerun-triggers mtime input --cores 1", "--rerun-triggers without params"),
+        ("snakemake --rerun-triggers=mtime --cores params", "--rerun-triggers without params"),
+    ],
+)
+def test_what_hides_a_change_from_snakemake(here, words, option):
+    """A changed setting would be "Nothing to be done", and nothing but this check is reached then."""
+    assert hides_changes(words.split()) == option
+    keep_records()
+    changed = {**CONFIG, "finetuning": {"training": {"lr": 10}}}
+    if option is None:
+        check_fresh("results/own", changed, {}, option)
+        return
+    with pytest.raises(StudyError, match=f"lr: the results in results/own were made with 0.1, .*{option}"):
+        check_fresh("results/own", changed, {}, option)
