@@ -25,6 +25,7 @@ from common.errors import StudyError
 from common.faults import explain, has_full_disk
 from common.lock import hold, hold_shared
 from common.machine import commit
+from finetuning.protocol import arm_settings
 from finetuning.seals import check_folder, run_of
 from frameworks import NONE
 from study.baselines import linear_arms
@@ -282,7 +283,8 @@ if workflow.is_main_process and "--unlock" not in sys.argv:
     folders = {name: model.get("folder") for name, model in config["finetuning"]["models"].items()}
     taken = {name: DIGESTS.of_all(visible_files(folder)) for name, folder in folders.items() if folder}
     try:
-        check_fresh(RESULTS, config, TABLE_DIGESTS, hides_changes(sys.argv), taken)
+        trained = {name: arm_settings(config["finetuning"], name) for name in config["finetuning"]["arms"]}
+        check_fresh(RESULTS, config, TABLE_DIGESTS, hides_changes(sys.argv), taken, trained)
         check_downloads(RESOURCES, places, DIGESTS.of)
         check_folder(RESULTS, DIGESTS.of, planned=True)
     except StudyError as error:

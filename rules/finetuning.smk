@@ -3,7 +3,7 @@
 import pathlib
 
 import frameworks
-from finetuning.protocol import arm_settings, arm_training, framework_settings
+from finetuning.protocol import arm_training, framework_settings
 
 # Training sees `train-valid` only; the test reviews are a folder of their own.
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}

@@ -45,7 +45,7 @@ class Run:
         self.seeds = run_seeds(settings, seed)
         self.device = choose_device()
         self.precision = resolve_precision(settings["precision"], self.device)
-        self.record |= {**arm, "seed": seed, **self.seeds}
+        self.record |= {**arm, "seed": seed, **self.seeds, "settings": settings}
         self.record |= {"precision": self.precision, "threads": threads, "versions": versions()}
 
     def resume(self, states, sizes, files, code):

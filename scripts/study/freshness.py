@@ -85,6 +85,29 @@ def changed_settings(folder, config):
     return {key: (then.get(key), now.get(key)) for key in {**now, **then} if then.get(key) != now.get(key)}
 
 
+def changed_runs(folder, arms):
+    """Return the settings of arms that differ from those which their runs were trained with.
+
+    A study that was interrupted, or whose settings.json is gone, has no other record of them.
+
+    Args:
+        folder: of the results.
+        arms: {name: the settings that its runs would have today}.
+
+    Returns:
+        dict: {`finetuning.arms.NAME: key`: (then, now)}; a run without a record of its settings says nothing.
+    """
+    found = {}
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "finetuning", "*", "seed*", "run.json"))):
+        record = read_json(path)
+        then, now = record.get("settings"), arms.get(record.get("arm"))
+        if then is not None and now is not None:
+            then, now = flat(then), flat(json.loads(json.dumps(now)))
+            differing = [key for key in {**now, **then} if then.get(key) != now.get(key)]
+            found |= {f"finetuning.arms.{record['arm']}: {key}": (then.get(key), now.get(key)) for key in differing}
+    return found
+
+
 def changed_files(folder, digests):
     """Return the local tables that are not those which the splits were made from.
 
@@ -163,7 +186,7 @@ def hides_changes(words):
     return None
 
 
-def check_fresh(folder, config, digests, option, models=None):
+def check_fresh(folder, config, digests, option, models=None, arms=None):
     """Refuse what Snakemake could not notice: results of other settings or files, of which its records are gone.
 
     With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
@@ -174,6 +197,7 @@ def check_fresh(folder, config, digests, option, models=None):
         digests: {path: SHA-256} of the study's local tables.
         option: what `hides_changes` returns.
         models: {name: {path: SHA-256}} of the models that are taken from folders; None: none is.
+        arms: {name: settings of its runs}; None: they are not compared.
 
     Raises:
         StudyError: a setting or a file differs, and nothing would be made again.
@@ -183,7 +207,7 @@ def check_fresh(folder, config, digests, option, models=None):
         return
     why = f"{option} would leave them as they are" if option else "Snakemake's records of them (.snakemake) are gone"
     remedy = f"put it back, or move {folder} away and run the study again"
-    for key, (then, now) in changed_settings(folder, config).items():
+    for key, (then, now) in (changed_settings(folder, config) | changed_runs(folder, arms or {})).items():
         raise StudyError(
             f"{key}: the results in {folder} were made with {then!r}, and the settings now say {now!r}; {why}, so "
             f"nothing would be made again: {remedy}"

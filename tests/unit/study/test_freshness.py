@@ -118,6 +118,21 @@ def test_a_models_files_are_compared_where_snakemakes_records_are_gone(here):
     check_fresh("results/own", CONFIG, {}, None, other)
 
 
+def test_an_interrupted_study_is_compared_with_what_its_runs_recorded(here):
+    """It has no settings.json, and its page would name a rate that no run had."""
+    os.remove("results/own/settings.json")
+    write_json(
+        "results/own/finetuning/arm/seed1/run.json", {"arm": "mine", "settings": {"lr": 0.1, "betas": [0.9, 0.98]}}
+    )
+    check_fresh("results/own", CONFIG, {}, None, None, {"mine": {"lr": 0.1, "betas": (0.9, 0.98)}})
+    changed = {"mine": {"lr": 0.2, "betas": [0.9, 0.98]}, "other": {"lr": 3}}
+    with pytest.raises(StudyError, match="finetuning.arms.mine: lr: the results in .* made with 0.1, .* now say 0.2"):
+        check_fresh("results/own", CONFIG, {}, None, None, changed)
+    # A run of before settings were recorded says nothing.
+    write_json("results/own/finetuning/arm/seed1/run.json", {"arm": "mine"})
+    check_fresh("results/own", CONFIG, {}, None, None, changed)
+
+
 def test_a_download_that_was_edited_after_it_was_checked_is_refused(tmp_path):
     place, record = tmp_path / "host" / "a.csv", "host/a.csv.retrieved.json"
     retrieved = [(["host/a.csv"], record), (["host/not-fetched.csv"], "host/not-fetched.csv.retrieved.json")]
