@@ -171,7 +171,8 @@ def filled(template, known):
     """
     arms = {arm_label(name.split(".", 1)[1].rpartition(".")[0]) for name in known if name.startswith("arms.")}
     lines = []
-    for place, line in enumerate(template.splitlines(), start=1):
+    texts = template.splitlines()
+    for place, (before, line) in enumerate(zip(["", *texts], texts, strict=False), start=1):
         for name in NAME.findall(line):
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
@@ -180,7 +181,7 @@ def filled(template, known):
                     + (f"; did you mean {{{near[0]}}}?" if near else "")
                     + " (numbers.tsv lists the names)"
                 )
-        typed = typed_number(without_names(NAME.sub(" ", line), arms))
+        typed = typed_number(without_names(NAME.sub(" ", line), arms), before)
         if typed and "<!-- own number -->" not in line:
             raise StudyError(
                 f"report.template.md, line {place}: {typed} was typed; write its name in braces (numbers.tsv), or "

@@ -9,6 +9,7 @@ DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s*\S+")
 ADDRESS = re.compile(r"<?\bhttps?://[^\s>)]+>?")
 TAG = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
 LISTED = re.compile(r"^\s*\d{1,9}[.)](?=\s)")
+MARKED = re.compile(r"^\s*[-*+](?=\s)")
 # What may stand between two numbers, or between a sign of comparison and a number, without a blank.
 BETWEEN = re.compile(
     r"[\s=<>\u2264\u2265\u2248~:;,!?/()\[\]{}\"'\u201c\u201d\u2018\u2019|*\\\u2014\u2015\u2026\uff1d\uff1a\uff08\uff0c]+"
@@ -17,7 +18,12 @@ BETWEEN = re.compile(
 SIGNS = ("-", "\u2212", "+", "\u00b1", ".")
 
 
-def typed_number(line):
+def is_listed(line):
+    """Tell whether a line of Markdown is an entry of a numbered or marked list."""
+    return bool(LISTED.match(line) or MARKED.match(line))
+
+
+def typed_number(line, before=""):
     """Return the first number of a line of Markdown that begins a word, as it was typed; None where there is none.
 
     Digits of any script, with a sign, a point or a currency before them, fractions such as a half's own character, and
@@ -26,9 +32,13 @@ def typed_number(line):
 
     Args:
         line: without names in braces.
+        before: the line before it: a number at the start of a line that goes on with a paragraph is no list's, but
+            for a 1.
     """
     words = html.unescape(line)
-    for pattern in (LISTED, DEFINITION, DESTINATION, ADDRESS, TAG):
+    paragraph = before.strip() and not is_listed(before) and not before.lstrip().startswith("#")
+    goes_on = paragraph and not line.lstrip().startswith(("1.", "1)"))
+    for pattern in (*([] if goes_on else [LISTED]), DEFINITION, DESTINATION, ADDRESS, TAG):
         words = pattern.sub(" ", words)
     for word in BETWEEN.split(words):
         start = next((place for place, sign in enumerate(word) if sign.isalnum()), None)

@@ -6,6 +6,7 @@ import unicodedata
 
 from common.errors import StudyError
 from common.files import read_lines, reading
+from data.words import visible
 
 # No review of the study comes near it; beyond it the file is something else.
 REVIEW_LIMIT = 1_000_000
@@ -43,8 +44,8 @@ def normalise(text):
 
 
 def is_blank(text):
-    """Say whether a canonical text shows nothing: empty, or invisible format characters only."""
-    return all(unicodedata.category(character) in ("Cf", "Zs") for character in text)
+    """Say whether a canonical text shows nothing: empty, or invisible characters only."""
+    return all(unicodedata.category(character) in ("Cf", "Zs") for character in visible(text))
 
 
 def decode_lines(content, name):

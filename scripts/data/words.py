@@ -22,9 +22,14 @@ _INVISIBLE = re.compile(
 )
 
 
+def visible(text):
+    """Return a text without the characters that show nothing."""
+    return _INVISIBLE.sub("", text)
+
+
 def folded(text):
     """Return a text in compatibility form, case folded, without characters that show nothing."""
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    return unicodedata.normalize("NFKC", visible(text)).casefold()
 
 
 def letters_of(text):

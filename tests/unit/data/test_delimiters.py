@@ -96,3 +96,16 @@ def test_a_table_that_is_a_pointer(tmp_path, name):
 def test_other_files_that_are_pointers(tmp_path, name, read):
     with pytest.raises(StudyError, match=rf"{name} is a Git LFS pointer, .*`git lfs pull`"):
         read(write(tmp_path, POINTER, name))
+
+
+@pytest.mark.parametrize(
+    ("content", "program", "command"),
+    [
+        ("\ufeff" + POINTER.replace("\n", "\r\n"), "Git LFS", "git lfs pull"),
+        ("/annex/objects/SHA256E-s9--0123.csv\n", "git-annex", "git annex get"),
+        ("0123456789abcdef0123456789abcdef01234567\n", "git-media", "git media sync"),
+    ],
+)
+def test_pointers_of_other_programs_and_with_a_byte_order_mark(tmp_path, content, program, command):
+    with pytest.raises(StudyError, match=f"is a {program} pointer, .*{command}"):
+        rows(write(tmp_path, content, "train.csv"))

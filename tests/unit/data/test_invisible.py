@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from data.reviews import normalise
+from data.reviews import is_blank, normalise
 from data.words import letters_of, words_of
 
 
@@ -24,3 +24,8 @@ def test_every_format_character_is_left_out():
 
 def test_what_training_reads_keeps_them():
     assert normalise("mai\u00adson") == "mai\u00adson"
+
+
+@pytest.mark.parametrize("text", ["\u3164\u3164", "\u115f", "\u2800 \u2800", "\u200b\u00ad"])
+def test_a_text_of_invisible_characters_alone_is_blank(text):
+    assert is_blank(text) and not is_blank(text + "a")

@@ -66,3 +66,19 @@ def test_it_is_a_typed_number(line, number):
 )
 def test_it_is_none(line):
     assert typed_number(line) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "typed"),
+    [
+        ("The mean of five seeds is", "95. It is high.", "95"),
+        ("", "95. It is high.", None),
+        ("94. The first.", "95. The second.", None),
+        ("- a point", "2. The second.", None),
+        ("## Heading", "2. The second.", None),
+        # A list may interrupt a paragraph with its first number alone.
+        ("Two things:", "1. The first.", None),
+    ],
+)
+def test_a_wrapped_line_that_begins_with_a_number_is_no_list(before, line, typed):
+    assert typed_number(line, before) == typed
