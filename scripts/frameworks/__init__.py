@@ -45,6 +45,8 @@ DEFAULTS = {
     "TRAINER": "",
     # What of the settings its runs get, beside what the arm itself says: a function of `finetuning` and the arm.
     "arm_settings": lambda finetuning, arm: {},
+    # What an arm asks of it that it cannot do, beside what these facts say: messages, of `finetuning` and a name.
+    "faults": lambda finetuning, name: (),
 }
 
 

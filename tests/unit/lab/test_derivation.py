@@ -74,8 +74,8 @@ def test_another_size_by_hand_has_the_reports_model_beside_it(tmp_path):
     rows, symbols = derived(tmp_path, SMALL)
     study = [row for row in rows if row["model"] == "study"]
     assert not any(row["published"] for row in study) and any(row["published"] for row in rows)
-    # 10·4 = 40; three 4·4, together 48; 4·4, 4·6, 6·4, together 48; one layer 112, two 224; 5·4 = 20; 2·4 = 8, together
-    # 68; biases 4·4 + 6 + 4 = 26, LayerNorms 16; 2·(26 + 16) + 2·4 = 92; head 16 + 4 + 8 + 2 = 30; 4; 16 + 12 + 10 = 38.
+    # 10·4 = 40; three 4·4, together 48; 4·4, 4·6, 6·4, together 48; one layer 112, two 224; 5·4 = 20; 2·4 = 8; 40 + 20
+    # + 8 = 68; biases 4·4 + 6 + 4 = 26, LayerNorms 16; 2·(26 + 16) + 2·4 = 92; head 16 + 4 + 8 + 2 = 30; 4; 38.
     assert [int(row["count"]) for row in study] == [
         *(40, 16, 16, 16, 48, 16, 24, 24, 48, 112, 224, 20, 8, 68, 26, 16, 92, 30, 4, 38)
     ]
