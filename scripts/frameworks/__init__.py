@@ -39,6 +39,8 @@ DEFAULTS = {
     "ONLY": (),
     # The rules that lead from texts to the test predictions of a run, in order: {rule: script below scripts/}.
     "STEPS": {},
+    # Whether the table of the frameworks in use has it only where the others are, too.
+    "BESIDE": False,
     # Where the settings of its own defaults come from.
     "RECIPE": "",
     # How the card of an exported model calls what trained it.

@@ -11,6 +11,15 @@ CHECKPOINTS = True
 UNDECAYED = True
 TERMS = ("head", "token_types")
 ONLY = ("token_types",)
+BESIDE = True
+STEPS = {
+    "write_json_texts": "frameworks/run_glue/write_json_texts.py",
+    "convert_tokenizer": "checkpoint/convert_tokenizer.py",
+    "convert_checkpoint": "checkpoint/convert_checkpoint.py",
+    "finetune_run_glue": "frameworks/run_glue/train.py",
+    "select_checkpoint": "finetuning/select_checkpoint.py",
+    "evaluate_run_glue": "frameworks/run_glue/score.py",
+}
 SETTINGS = {
     "max_seq_length": {
         "description": "tokens that a text is cut to, by default 256, at most those of the model; run_glue only",

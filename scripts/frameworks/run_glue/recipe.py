@@ -131,11 +131,17 @@ def load(options, n_labels, watch):
         n_labels: number of classes.
         watch: `Watch`.
     """
-    local = {"local_files_only": True, "trust_remote_code": False}
-    config = AutoConfig.from_pretrained(options.config_name or options.model_name_or_path, num_labels=n_labels, **local)
-    tokenizer = AutoTokenizer.from_pretrained(options.tokenizer_name or options.model_name_or_path, **local)
+    folder = options.model_name_or_path
+    config = AutoConfig.from_pretrained(
+        options.config_name or folder, num_labels=n_labels, local_files_only=True, trust_remote_code=False
+    )
+    tokenizer = AutoTokenizer.from_pretrained(
+        options.tokenizer_name or folder, local_files_only=True, trust_remote_code=False
+    )
     with watch.building():
-        model = AutoModelForSequenceClassification.from_pretrained(options.model_name_or_path, config=config, **local)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            folder, config=config, local_files_only=True, trust_remote_code=False
+        )
     return model, tokenizer
 
 

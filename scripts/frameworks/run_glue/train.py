@@ -72,10 +72,7 @@ def protocol(trainer, drawn, positions):
         "clip_norm": arguments.max_grad_norm,
         "batch_size": arguments.per_device_train_batch_size,
         "batching": batching[arguments.train_sampling_strategy],
-        # As the batches were.
-        "padding": f"every text to {trainer.widths[0]} tokens"
-        if len(trainer.widths) == 1
-        else "to the batch's longest",
+        "padding": padding_of(trainer),
         "dropout": sorted(states),
         "attention_dropout": max(attention),
         "initialisation": drawn,

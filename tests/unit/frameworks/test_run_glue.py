@@ -355,7 +355,8 @@ def test_what_it_cannot_train_is_refused(study, tmp_path):
         recipe.main(arguments(study, tmp_path / "full"))
 
 
-ARM = "finetuning.arms.run_glue-pretrained"
+ARM = "finetuning.arms.stock"
+STOCK = {"framework": "run_glue", "model": "checkpoint", "init": "pretrained"}
 
 
 @pytest.mark.parametrize(
@@ -367,7 +368,7 @@ ARM = "finetuning.arms.run_glue-pretrained"
         ({f"{ARM}.init": "random"}, f"{ARM}.init is random; arms of run_glue have pretrained"),
         (
             {"finetuning.init_seed": 3},
-            "finetuning.init_seed is 3, and the recipe of run_glue (arm run_glue-pretrained)",
+            "finetuning.init_seed is 3, and the recipe of run_glue (arm stock)",
         ),
         ({f"{ARM}.max_seq_length": 2}, f"{ARM}.max_seq_length is 2; it must be a whole number, at least 3"),
         (
@@ -377,4 +378,4 @@ ARM = "finetuning.arms.run_glue-pretrained"
     ],
 )
 def test_what_its_command_line_cannot_say_is_refused(changes, said):
-    assert said in message(changes)
+    assert said in message({ARM: dict(STOCK)} | changes)
