@@ -40,13 +40,13 @@ if made("framework_steps"):
             },
             # A function, as in `runs`.
             **inputs(runs="runs", protocol="protocol_diff"),
+            **in_json(FRAMEWORK_STEPS, SPLITS),
             benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
             logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
             fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),
             huggingface_convert_tokenizer="<results>/checkpoint/tokenizer",
             huggingface_convert_checkpoint="<results>/checkpoint/huggingface",
             huggingface_tokenize_texts=expand("<results>/finetuning/token-ids/checkpoint/{split}.npz", split=SPLITS),
-            **in_json(FRAMEWORK_STEPS, SPLITS),
         output:
             **outputs("compare_frameworks"),
         conda:
