@@ -1,6 +1,6 @@
 """The lab: its reports' claims, the parameter count by hand, its frameworks in use."""
 
-from lab.framework_jobs import data_jobs, run_jobs
+from lab.framework_jobs import data_jobs, in_json, run_jobs
 from lab.guest import CLAIMED
 
 # Whether the texts are a table of one's own, which the lab's reports say nothing of.
@@ -9,8 +9,8 @@ CLAIM_TABLES = {
     **{f"{name}.tsv": workflow.source_path(f"../claims/{name}.tsv") for name in ("published_runs", "published_points")},
     **{f"{name}.tsv": made(key) for name, key in CLAIMED.items() if made(key)},
 }
-FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS")}
-DATA_JOBS = data_jobs(PARTS, ALL_SPLITS)
+FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS") if name in FIRST_RUNS}
+DATA_JOBS = data_jobs(PARTS, ALL_SPLITS, FRAMEWORK_STEPS)
 FIRST_TRAININGS = [f"finetune_{framework}/{arm}/seed{seed}" for framework, (arm, seed) in FIRST_RUNS.items()]
 FRAMEWORK_BENCHMARKS = [path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, *run_jobs(TRAINED, SEEDS)]]
 
@@ -40,6 +40,7 @@ if made("framework_steps"):
             },
             # A function, as in `runs`.
             **inputs(runs="runs", protocol="protocol_diff"),
+            **in_json(FRAMEWORK_STEPS, SPLITS),
             benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
             logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
             fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),

@@ -39,12 +39,16 @@ DEFAULTS = {
     "ONLY": (),
     # The rules that lead from texts to the test predictions of a run, in order: {rule: script below scripts/}.
     "STEPS": {},
+    # Whether the table of the frameworks in use has it only where the others are, too.
+    "BESIDE": False,
     # Where the settings of its own defaults come from.
     "RECIPE": "",
     # How the card of an exported model calls what trained it.
     "TRAINER": "",
     # What of the settings its runs get, beside what the arm itself says: a function of `finetuning` and the arm.
     "arm_settings": lambda finetuning, arm: {},
+    # What an arm asks of it that it cannot do, beside what these facts say: messages, of `finetuning` and a name.
+    "faults": lambda finetuning, name: (),
 }
 
 

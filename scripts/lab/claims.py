@@ -117,8 +117,20 @@ def check_parameter_count(claim, tables):
     return FAILS, f"no convention yields it; {', '.join(f'{right} ({name})' for name, right in of.items())}"
 
 
+def check_parameter_subtotal(claim, tables):
+    """`count` is what `terms` count together, of one layer with `per: layer`."""
+    parts, value = terms(**PUBLISHED_SIZE), int(claim["count"])
+    right = sum(parts[term][1] for term in claim["terms"])
+    layers = PUBLISHED_SIZE["layers"] if claim.get("per") == "layer" else 1
+    of = " of one layer" if layers > 1 else ""
+    return (HOLDS if right == value * layers else FAILS), f"{' and '.join(claim['terms'])}{of}: {right // layers}"
+
+
 def check_parameter_difference(claim, tables):
-    """The difference between the counts of two conventions, `first` and `second`, is just what `terms` count."""
+    """The difference between the counts of two conventions, `first` and `second`, is what `terms` count.
+
+    All of it, or with `mostly` more than half of it: what else there is, is named.
+    """
     size = claim.get("size", PUBLISHED_SIZE)
     difference = count_by(size, claim["second"]) - count_by(size, claim["first"])
     parts = terms(**size)
@@ -127,7 +139,8 @@ def check_parameter_difference(claim, tables):
     if explained == difference:
         return HOLDS, says
     others = [n for n in CONVENTIONS[claim["second"]][0] if n not in (*CONVENTIONS[claim["first"]][0], *claim["terms"])]
-    return FAILS, says + "".join(f", {name} {parts[name][1]}" for name in others)
+    says += "".join(f", {name} {parts[name][1]}" for name in others)
+    return (HOLDS if claim.get("mostly") and 2 * explained > difference > explained else FAILS), says
 
 
 def check_better(claim, tables):
@@ -468,6 +481,7 @@ ASSERTIONS = {
     "mean_sd": (check_mean_sd, ("table", "where", "mean", "sd")),
     "run": (check_run, ("table", "where", "values")),
     "parameter_count": (check_parameter_count, ("count",)),
+    "parameter_subtotal": (check_parameter_subtotal, ("count", "terms")),
     "parameter_difference": (check_parameter_difference, ("first", "second", "terms")),
     "better": (check_better, ("table", "better", "worse")),
     "same": (check_same, ("table", "first", "second", "within")),

@@ -17,11 +17,15 @@ from study.modules import SCRIPTS, helper_modules
 from study.tables import write_table
 
 # What the jobs' logs show of a command that really ran: a command line, or a call of the library.
-COMMAND = re.compile(r"(fairseq-\w+ .*|(?:TrainingArguments|tokenizer)\(.*\))")
+COMMAND = re.compile(r"(fairseq-\w+ .*|run_glue\.py .*|(?:TrainingArguments|tokenizer)\(.*\))")
 # The rules whose jobs serve all runs.
-ONCE = ("binarize_texts", "tokenize_texts", "convert_tokenizer", "convert_checkpoint")
+ONCE = ("binarize_texts", "write_json_texts", "tokenize_texts", "convert_tokenizer", "convert_checkpoint")
 # Where protocol_diff.tsv has another name for a setting.
-RECORDED_AS = {"head_initialisation": "initialisation.head_dense"}
+RECORDED_AS = {
+    "head_initialisation": "initialisation.head_dense",
+    "max_seq_length": "truncation",
+    "pad_to_max_length": "padding",
+}
 
 
 def commands(log):
@@ -38,7 +42,7 @@ def commands(log):
 
 def n_arguments(command):
     """Return how many flags a command line has, or how many arguments a call."""
-    if command.startswith("fairseq-"):
+    if command.startswith(("fairseq-", "run_glue.py ")):
         return sum(word.startswith("--") for word in shlex.split(command))
     call = ast.parse(command, mode="eval").body
     return len(call.args) + len(call.keywords)
@@ -49,7 +53,7 @@ def own_code(script, others):
 
     Args:
         script: path below scripts/.
-        others: scripts of the other framework, likewise.
+        others: scripts of the other frameworks, likewise.
     """
     shared = {path for other in others for path in helper_modules(os.path.join(SCRIPTS, other))}
     script = os.path.join(SCRIPTS, script)
@@ -220,7 +224,8 @@ def main(benchmarks, runs, logs, protocol, steps, arms, stock, table, summary, d
     rows = step_rows(steps, arms, benchmarks, clocks, logs, made)
     write_table(table, "framework_steps", rows)
     write_table(summary, "framework_summary", sums(rows))
-    write_table(defaults, "framework_defaults", default_rows(stock, read_tsv(protocol)))
+    header = ("setting", *(f"{name}_default" for name in stock), *stock)
+    write_table(defaults, "framework_defaults", default_rows(stock, read_tsv(protocol)), header)
 
 
 if __name__ == "__main__":

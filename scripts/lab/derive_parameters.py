@@ -16,20 +16,25 @@ SYMBOLS = {
     "L": ("layers", "encoder layers"),
     "P": ("max_positions", "positions that an input can use"),
 }
+# A step that adds up earlier ones of its scope: no part of the running total.
+SUBTOTAL = "subtotal"
 # Steps: part, scope (a layer's, or the model's), formula as a product or sum of symbols, and the convention whose count
-# is reached: (name, terms that the convention lacks or has besides are in `CONVENTIONS`).
+# is reached (the terms that it lacks or has besides are in `CONVENTIONS`), or `SUBTOTAL`.
 STEPS = (
     ("token embeddings", "model", "V·D", None),
     ("query matrix W_q", "layer", "D·D", None),
     ("key matrix W_k", "layer", "D·D", None),
     ("value matrix W_v", "layer", "D·D", None),
+    ("query, key and value matrices together", "layer", "3·D·D", SUBTOTAL),
     ("output projection W_o", "layer", "D·D", None),
     ("first feed-forward matrix", "layer", "D·F", None),
     ("second feed-forward matrix", "layer", "F·D", None),
-    ("matrices of one layer", "layer", "4·D·D + 2·D·F", None),
+    ("both feed-forward matrices together", "layer", "2·D·F", SUBTOTAL),
+    ("matrices of one layer", "layer", "4·D·D + 2·D·F", SUBTOTAL),
     ("matrices of all layers", "model", "L·(4·D·D + 2·D·F)", "matrices"),
     ("positions", "model", "P·D", "positions"),
     ("two further rows of the position table", "model", "2·D", "position_table"),
+    ("token and position embeddings together", "model", "V·D + P·D + 2·D", SUBTOTAL),
     ("biases of one layer: attention, feed-forward", "layer", "4·D + F + D", None),
     ("two LayerNorms of one layer, scale and shift", "layer", "4·D", None),
     ("biases and LayerNorms of all layers, LayerNorm of the embeddings", "model", "L·(9·D + F) + 2·D", "encoder"),
@@ -46,6 +51,10 @@ STEPS = (
 SLIP, DEPARTS_AT = "four_matrices", "output projection W_o"
 NOTES = {
     "query matrix W_q": "all heads together: H heads of D·D/H each, so the number of heads H does not matter",
+    "query, key and value matrices together": "the three rows above",
+    "both feed-forward matrices together": "the two rows above",
+    "matrices of one layer": "the six matrices above",
+    "token and position embeddings together": "the first row and the two above",
     "two further rows of the position table": "padding index 1 shifts positions by 2",
     "in fairseq instead: language-model head, its projection tied": "without the row above",
 }
@@ -120,13 +129,17 @@ def derive(model, size, published, sources):
         model: "study" or "reports".
         size: as `sizes` returns it.
         published: {convention: (count, its words)} of the counts to show beside the steps; empty: none.
-        sources: {count: who gave it}.
+        sources: {count: who gave it}; a subtotal is shown where somebody gave it.
     """
     values = {symbol: size[key] for symbol, (key, _) in SYMBOLS.items()}
     for number, (part, scope, formula, convention) in enumerate(STEPS, start=1):
         formula = formula.format(**size)
         here = SLIP if part == DEPARTS_AT else convention
+        count = evaluate(formula, values)
         shown, words = published.get(here, (None, None))
+        if published and here == SUBTOTAL and count in sources:
+            shown = count
+        total = convention if convention != SUBTOTAL else None
         note = NOTES.get(part, "")
         if shown and here == SLIP:
             note = words
@@ -137,8 +150,8 @@ def derive(model, size, published, sources):
             "scope": scope,
             "formula": formula,
             "substituted": substituted(formula, values),
-            "count": evaluate(formula, values),
-            "total": count_by(size, convention) if convention else evaluate("V·D", values) if number == 1 else None,
+            "count": count,
+            "total": count_by(size, total) if total else count if number == 1 else None,
             "published": shown,
             "source": sources.get(shown) if shown else None,
             "note": note,
@@ -155,7 +168,7 @@ def published_sources(path):
         claims = yaml.safe_load(handle)["claims"]
     found = {}
     for claim in claims:
-        if claim["assertion"] == "parameter_count":
+        if claim["assertion"] in ("parameter_count", "parameter_subtotal"):
             found.setdefault(int(claim["count"]), []).append(claim["source"])
     return {count: "; ".join(sources) for count, sources in found.items()}
 

@@ -1,16 +1,37 @@
 """The jobs of using a framework, from texts to test predictions, as their logs and benchmarks are called."""
 
 
-def data_jobs(parts, splits):
+# The rule of a framework that reads texts as JSON.
+JSON = "write_json_texts"
+
+
+def in_json(steps, splits):
+    """Return what the data's jobs make of a framework that reads texts as JSON, {FRAMEWORK_RULE: paths}.
+
+    Args:
+        steps: {framework: {rule: script}} of those in use.
+        splits: such as train.
+    """
+    made = {
+        JSON: [f"<results>/finetuning/json/{split}.json" for split in splits],
+        "convert_tokenizer": "<results>/checkpoint/tokenizer",
+        "convert_checkpoint": "<results>/checkpoint/huggingface",
+    }
+    return {f"{name}_{rule}": made[rule] for name, rules in steps.items() if JSON in rules for rule in made}
+
+
+def data_jobs(parts, splits, steps):
     """Return the names of the jobs that bring texts and checkpoint into the frameworks' forms.
 
     Args:
         parts: of the binarized texts, such as train-valid.
         splits: of the token ids, such as train.
+        steps: {framework: {rule: script}} of those in use.
     """
     binarized = [f"binarize_texts/{part}" for part in parts]
     tokenized = [f"tokenize_texts/checkpoint/{split}" for split in splits]
-    return [*binarized, *tokenized, "convert_tokenizer", "convert_checkpoint"]
+    written = [f"{JSON}/{split}" for split in splits if any(JSON in rules for rules in steps.values())]
+    return [*binarized, *tokenized, *written, "convert_tokenizer", "convert_checkpoint"]
 
 
 def run_jobs(arms, seeds):

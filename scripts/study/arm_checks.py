@@ -50,6 +50,7 @@ def check_frameworks(config):
                 )
             if arm[key] is not None and key in OF_WEIGHTS and not facts.CHECKPOINTS:
                 yield f"{place}.{key} is for arms that train weights, and {facts.LABEL} trains none; take it out"
+        yield from facts.faults(config["finetuning"], name)
     single = [name for name, arm in arms.items() if not frameworks.load(arm["framework"]).PAIRS]
     if data["source"] == "table" and data["table"]["second"] is not None and single:
         yield (

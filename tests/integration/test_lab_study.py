@@ -17,7 +17,7 @@ from support import servers, studies
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 FAIRSEQ_FILES = ("model.pt", "dict.txt", "sentencepiece.bpe.model")
-ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
+ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained"), ("run_glue", "pretrained")]
 N = {"train": 40, "valid": 20, "test": 24}
 
 

@@ -38,7 +38,7 @@ FETCHED = {
     "qa": {"enabled": True, "base": {"embedded": {"files": TEXTS[:1]}}},
 }
 # What the test reviews become, from the source's rule on.
-TEST_FILES = ("data/test.", "data-bin/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
+TEST_FILES = ("data/test.", "data-bin/test", "json/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +71,25 @@ def test_each_study_plans_from_raw_data_to_report(planned, name):
     assert jobs["build_splits"] == jobs["build_report"] == jobs["aggregate_runs"] == 1
     assert jobs["tokenize_texts"] == jobs["compare_token_ids"] == 3 and jobs["binarize_texts"] == 2
     assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
+
+
+STOCK = ("lab", "lab-published", "open-published")
+
+
+@pytest.mark.parametrize("name", STOCK)
+def test_the_labs_studies_have_the_stock_recipe_and_no_other_study_here_has(planned, name):
+    jobs = planned(name)[1]
+    rules = Counter(job.rule for job in jobs)
+    assert rules["finetune_run_glue"] == rules["evaluate_run_glue"] == rules["write_json_texts"] == 3
+    assert rules["compare_frameworks"] == 1
+    (command,) = [job for job in jobs if job.rule == "compare_frameworks"]
+    assert f"results/{name}/finetuning/json/test.json" in command.input
+    above = studies.ancestors(jobs, f"results/{name}/finetuning/run_glue-pretrained/seed1/checkpoints")
+    assert {"finetune_run_glue", "write_json_texts", "build_splits"} <= {job.rule for job in above}
+    inputs = {file for job in above for file in job.input}
+    assert f"results/{name}/finetuning/json/train.json" in inputs
+    assert not [file for file in inputs if any(part in file for part in TEST_FILES)]
+    assert not any(job.rule.endswith("run_glue") or job.rule == "write_json_texts" for job in planned("embedded")[1])
 
 
 def last_to_all(arrows):

@@ -6,11 +6,13 @@ from study.products import Product
 
 # The frameworks whose use is tabulated.
 IN_USE = frameworks.having("STEPS")
+# Those that stand beside the others where a study has them.
+BESIDE = frameworks.having("BESIDE")
 
 
 def has_all_in_use(config):
     """Say whether arms of all these frameworks start from the study's checkpoint."""
-    return set(IN_USE) <= {arm.framework for arm in arms_in(config).values() if arm.model == CHECKPOINT}
+    return set(IN_USE) - set(BESIDE) <= {arm.framework for arm in arms_in(config).values() if arm.model == CHECKPOINT}
 
 
 def in_use(name, columns, output, label=""):
@@ -34,13 +36,18 @@ def in_use(name, columns, output, label=""):
     )
 
 
+def with_mark(column):
+    """Return a column's name, marked where only studies with such a framework have it."""
+    return f"{column}?" if column.removesuffix("_default") in BESIDE else column
+
+
 COLUMNS = {
     "rule": ("text", "", "whose jobs the step is"),
     "command": ("text", "", "as the first run's log shows it, several with ` ; ` between"),
     "n_steps": ("integer", "steps", "from reviews to test predictions"),
     "n_commands": ("integer", "", "commands and calls"),
     "n_arguments": ("integer", "", "flags or arguments that they were given"),
-    "n_lines": ("integer", "lines", "of code that the other framework does not need, empty ones left out"),
+    "n_lines": ("integer", "lines", "of code that no other framework needs, empty ones left out"),
     "n_jobs": ("integer", "jobs", "that were measured"),
     "total_seconds": ("number", "s", "wall time of all jobs of the step"),
     "cpu_seconds": ("number", "s", "processor time of a job, mean"),
@@ -61,7 +68,7 @@ PRODUCTS = [
     in_use("summary", "framework n_steps n_commands n_arguments n_lines seconds memory_mb n_files bytes", "summary"),
     in_use(
         "defaults",
-        " ".join(["setting", *(f"{name}_default" for name in IN_USE), *IN_USE]),
+        " ".join(["setting", *(with_mark(f"{name}_default") for name in IN_USE), *map(with_mark, IN_USE)]),
         "defaults",
         "the frameworks' defaults",
     ),

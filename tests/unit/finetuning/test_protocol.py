@@ -23,6 +23,8 @@ OWN = {
     "huggingface": {"betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "token_types": True}
     | {"head_initialisation": "bert", "classifier_dropout": 0.1},
 }
+# The stock recipe, in either protocol, pads to the lab's 256.
+STOCK = OWN["huggingface"] | {"max_seq_length": 256, "pad_to_max_length": True}
 
 
 @pytest.mark.parametrize("framework", OWN)
@@ -34,10 +36,17 @@ def test_lab_published_trains_as_the_lab_did(lab, framework):
     assert {key: matched[key] for key in wanted} != wanted
 
 
+def test_the_stock_recipe_trains_as_the_lab_did_in_either_protocol(lab):
+    for name in lab:
+        settings = framework_settings(lab[name]["finetuning"], "run_glue")
+        wanted = SHARED | STOCK | {"precision": lab[name]["finetuning"]["training"]["precision"]}
+        assert {key: settings[key] for key in wanted} == wanted
+
+
 def test_both_have_the_labs_data_checkpoints_arms_and_seeds(lab):
     first, second = lab.values()
     assert first["data"] == second["data"] and first["checkpoint"] == second["checkpoint"]
     assert first["checkpoint"]["fetch"]["huggingface"]["url"]
     for key in ("arms", "seeds", "evaluation"):
         assert first["finetuning"][key] == second["finetuning"][key]
-    assert first["finetuning"]["seeds"] == [1, 2, 3] and len(first["finetuning"]["arms"]) == 3
+    assert first["finetuning"]["seeds"] == [1, 2, 3] and len(first["finetuning"]["arms"]) == 4

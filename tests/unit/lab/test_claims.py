@@ -23,10 +23,12 @@ ROOT = pathlib.Path(__file__).parents[3] / "claims"
 EXPECTED = {
     "count-positions": "holds",
     "count-encoder": "holds",
-    "count-difference": "fails",  # 22 528 = 21 504 of biases and norms + 1 024 of two more positions
+    "count-difference": "holds",  # 22 528 = 21 504 of biases and norms (most of it) + 1 024 of two more positions
     "count-position-table": "holds",
     "count-slip": "fails",
     "one-head": "fails",
+    # Report 4's subtotals: 16 384 000 + 258 · 512; of a layer 3 · 512², 2 · 512 · 512 and 6 · 512².
+    **{f"count-{name}": "holds" for name in ("embeddings", "query-key-value", "feed-forward", "layer")},
     "count-position-table-again": "holds",
     "notebook-sum": "cannot be decided",
     "count-matrices": "holds",
@@ -90,7 +92,8 @@ def test_what_the_data_say(published):
     assert "p = 0.29" in data["huggingface-better"] and "+0.72" in data["huggingface-better"]
     assert "p = 8.5e-05" in data["pretraining-pays"] and "+13.00" in data["pretraining-pays"]
     assert "which so few seeds keep at 0.1 or above" in data["pretraining-pays"]
-    assert "22528" in data["count-difference"] and "1024" in data["count-difference"]
+    assert data["count-difference"] == "the difference is 22528; vectors are 21504, shift 1024"
+    assert data["count-feed-forward"] == "feed_forward of one layer: 524288"
     assert data["same-six"].startswith("6 of 6 figures are equal")
 
 
@@ -379,6 +382,20 @@ def test_ranks_heads_and_counts_are_asked():
     assert answer("highest", rows, **ranks, seed="1", among=["1", "3"])[0] == "cannot be decided"
     assert answer("heads", [], count="8")[0] == "holds"
     assert answer("two_counts", [], counts=["22807552", "22807552"])[0] == "holds"
+    # 3 · 512² = 786 432 in a layer, 3 145 728 in the four.
+    for per, count, verdict in (("layer", 786432, "holds"), ("layer", 786433, "fails"), ("model", 3145728, "holds")):
+        given = {"terms": ["query_key_value"], "per": per, "count": str(count)}
+        assert answer("parameter_subtotal", [], **given)[0] == verdict
+    # 22 829 056 - 22 806 528 = 22 528: 21 504 are most of it, 1 024 are not, and nothing is most of a gap beyond it.
+    gap = {"first": "positions", "second": "encoder"}
+    for terms, mostly, verdict in (
+        (["vectors"], True, "holds"),
+        (["vectors"], False, "fails"),
+        (["shift"], True, "fails"),
+        (["vectors", "shift"], False, "holds"),
+        (["head"], True, "fails"),
+    ):
+        assert answer("parameter_difference", [], **gap, terms=terms, mostly=mostly)[0] == verdict
     assert answer("read", [], verdict="fails", because="it is so") == ("fails", "judged by reading: it is so")
     with pytest.raises(StudyError, match="verdict must be one of holds, fails, not shown"):
         answer("read", [], verdict="false", because="it is so")

@@ -160,3 +160,25 @@ def test_a_step_without_benchmark_is_an_error(tmp_path):
     given["benchmarks"] = [path for path in given["benchmarks"] if "tokenize" not in path]
     with pytest.raises(StudyError, match="rule tokenize_texts left no benchmark for huggingface"):
         run(tmp_path, given)
+
+
+def test_the_stock_recipe_is_a_third_beside_the_two(tmp_path):
+    given = study(tmp_path)
+    log = tmp_path / "results" / "x" / "logs" / "finetune_run_glue" / "a" / "seed1.log"
+    write_lines(log, ["run_glue.py --train_file t.json --do_train --seed 1", "run_glue.py", "see run_glue.py --help"])
+    benchmark = str(tmp_path / "results" / "x" / "benchmarks" / "finetune_run_glue" / "a" / "seed1.tsv")
+    write_tsv(benchmark, [{"s": "9.0", "max_rss": "60", "cpu_time": "8.0"}], ("s", "max_rss", "cpu_time"))
+    given["steps"] = STEPS | {"run_glue": {"finetune_run_glue": "frameworks/run_glue/train.py"}}
+    given["benchmarks"].append(benchmark)
+    given["logs"].append(str(log))
+    given["arms"] |= {"run_glue": ["a"]}
+    given["stock"] |= {"run_glue": given["stock"]["huggingface"] | {"max_seq_length": 256}}
+    steps, summary, defaults = run(tmp_path, given)
+    (row,) = [row for row in steps if row["framework"] == "run_glue"]
+    # --train_file, --do_train, --seed.
+    assert (row["n_commands"], row["n_arguments"], row["seconds"]) == ("1", "3", "9.0") and int(row["n_lines"]) > 0
+    assert [row["framework"] for row in summary] == ["fairseq", "huggingface", "run_glue"]
+    header = ["setting", "fairseq_default", "huggingface_default", "run_glue_default", "fairseq", "huggingface"]
+    assert list(defaults[0]) == [*header, "run_glue"]
+    (length,) = [row for row in defaults if row["setting"] == "max_seq_length"]
+    assert (length["fairseq_default"], length["run_glue_default"]) == ("false", "256")

@@ -31,9 +31,21 @@ def test_the_reports_model_is_derived_with_every_published_count_at_its_step(tmp
     # A layer: 4 · 512² + 2 · 512 · 512 = 1 572 864, the figure of report 4; four of them 6 291 456.
     assert of["matrices of one layer"]["count"] == "1572864"
     assert of["matrices of all layers"]["count"] == "6291456"
-    assert sum(int(row["count"]) for row in rows[1:7]) == 1572864
+    parts = [row for row in rows[1:] if row["scope"] == "layer" and row["substituted"].count("512") == 2]
+    assert sum(int(row["count"]) for row in parts if not row["part"].endswith("together")) == 1572864
+    # Report 4's subtotals: 3 · 512² = 786 432, 2 · 512 · 512 = 524 288, 16 384 000 + 258 · 512 = 16 516 096.
+    subtotals = {part: (of[part]["count"], of[part]["published"], of[part]["source"], of[part]["total"]) for part in (
+        "query, key and value matrices together", "both feed-forward matrices together",
+        "matrices of one layer", "token and position embeddings together",
+    )}  # fmt: skip
+    four = "report 4, question 1"
+    assert [*subtotals.values()] == [
+        (number, number, four, "") for number in ("786432", "524288", "1572864", "16516096")
+    ]
     # Question 1 of reports 1 to 5: who gave which count, and after which step.
-    published = {row["part"]: (row["published"], row["source"]) for row in rows if row["source"]}
+    published = {
+        row["part"]: (row["published"], row["source"]) for row in rows if row["source"] and row["part"] not in subtotals
+    }
     assert published == {
         "output projection W_o": ("20578304", "report 3, question 1"),
         "matrices of all layers": ("22675456", "report 5, question 1"),
@@ -41,10 +53,11 @@ def test_the_reports_model_is_derived_with_every_published_count_at_its_step(tmp
         "two further rows of the position table": ("22807552", "report 2, section 1; report 4, question 1"),
         "biases and LayerNorms of all layers, LayerNorm of the embeddings": ("22829056", "report 1, question 1"),
     }
-    assert [row["published"] for row in rows if row["published"]] == [
+    assert [row["published"] for row in rows if row["published"] and row["part"] not in subtotals] == [
         *("20578304", "22675456", "22806528", "22807552", "22829056", "23092738", "23093250", "23388418")
     ]
-    assert all(row["total"] == row["published"] for row in rows if row["published"] and row["scope"] == "model")
+    totals = [row for row in rows if row["published"] and row["scope"] == "model" and row["part"] not in subtotals]
+    assert len(totals) == 7 and all(row["total"] == row["published"] for row in totals)
     assert of["output projection W_o"]["note"].startswith("wrong: ")
     assert [(row["symbol"], row["study_value"]) for row in symbols] == [
         *(("V", "32000"), ("D", "512"), ("F", "512"), ("L", "4"), ("P", "256"))
@@ -61,12 +74,14 @@ def test_another_size_by_hand_has_the_reports_model_beside_it(tmp_path):
     rows, symbols = derived(tmp_path, SMALL)
     study = [row for row in rows if row["model"] == "study"]
     assert not any(row["published"] for row in study) and any(row["published"] for row in rows)
-    # 10·4 = 40; four 4·4, 4·6, 6·4, one layer 112, two 224; 5·4 = 20; 2·4 = 8; biases 4·4 + 6 + 4 = 26,
-    # LayerNorms 16; 2·(26 + 16) + 2·4 = 92; head 16 + 4 + 8 + 2 = 30; 4; 16 + 12 + 10 = 38.
-    assert [int(row["count"]) for row in study] == [40, 16, 16, 16, 16, 24, 24, 112, 224, 20, 8, 26, 16, 92, 30, 4, 38]
+    # 10·4 = 40; three 4·4, together 48; 4·4, 4·6, 6·4, together 48; one layer 112, two 224; 5·4 = 20; 2·4 = 8; 40 + 20
+    # + 8 = 68; biases 4·4 + 6 + 4 = 26, LayerNorms 16; 2·(26 + 16) + 2·4 = 92; head 16 + 4 + 8 + 2 = 30; 4; 38.
+    assert [int(row["count"]) for row in study] == [
+        *(40, 16, 16, 16, 48, 16, 24, 24, 48, 112, 224, 20, 8, 68, 26, 16, 92, 30, 4, 38)
+    ]
     # 40, + 224, + 20, + 8, + 92, + 30, then + 4 in Hugging Face or + 38 in fairseq.
     assert [int(row["total"]) for row in study if row["total"]] == [40, 264, 284, 292, 384, 414, 418, 452]
-    assert study[8]["substituted"] == "2 · (4 · 4 · 4 + 2 · 4 · 6)"
+    assert study[10]["substituted"] == "2 · (4 · 4 · 4 + 2 · 4 · 6)"
     assert symbols[0] == {
         "symbol": "V",
         "meaning": "entries of the vocabulary",

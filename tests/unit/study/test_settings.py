@@ -492,7 +492,11 @@ def test_schema_and_defaults_do_not_drift():
     empty += ("finetuning.grids.", "questions.")
     # What an arm may have otherwise than the study.
     empty += tuple(
-        f"finetuning.arms.{key}" for key in ("protocol", "freeze", "lora", "training", "n_train", "at_update")
+        f"finetuning.arms.{key}"
+        for key in (
+            *("protocol", "freeze", "lora", "training", "n_train", "at_update"),
+            *("max_seq_length", "pad_to_max_length"),
+        )
     )
     alone = set(key_paths(schema)) - paths_of(defaults())
     assert {key for key in alone if not key.startswith(empty)} == set()

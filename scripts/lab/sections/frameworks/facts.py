@@ -22,10 +22,14 @@ def facts(study):
         for row in steps.rows
         for place in range(len(row["files"].split()))
     ]
+    used = [name for name in frameworks.having("STEPS") if name in {row["framework"] for row in steps.rows}]
+    beside = [name for name in used if name in frameworks.having("BESIDE")]
     return {
         "steps": steps,
         "names": {row["framework"]: frameworks.label(row["framework"]) for row in steps.rows},
-        "here": [(f"{frameworks.label(name)} here", name, "wide") for name in frameworks.having("STEPS")],
+        "here": [(f"{frameworks.label(name)} here", name, "wide") for name in used],
+        # Frameworks that are there beside the two, and keep their defaults in every protocol.
+        "beside": [(frameworks.label(name), f"{name}_default", "text") for name in beside],
         "commands": Table([row for row in steps.rows if row["command"]], steps.href),
         "files": Table(files, steps.href),
         "summary": study.table("framework_summary"),

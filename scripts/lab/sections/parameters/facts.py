@@ -14,6 +14,11 @@ STEPS = {
 }
 
 
+def is_slip(row):
+    """Tell whether a row of the derivation has a published count of a layer that is not the row's own."""
+    return row["scope"] == "layer" and row["published"] not in ("", row["count"])
+
+
 def facts(study):
     """The parameter count derived: symbols, numbers in their place, per layer and in all, published counts."""
     if not study.has("derivation", "symbols", "parameters_figure"):
@@ -27,8 +32,8 @@ def facts(study):
     return {
         "symbols": symbols,
         "models": models,
-        # The published count that goes wrong within a layer; None: none matters here.
-        "slip": next((row for row in models[-1][1].rows if row["published"] and row["scope"] == "layer"), None),
+        # The published count that goes wrong within a layer, where subtotals are right; None: none matters here.
+        "slip": next((row for row in models[-1][1].rows if is_slip(row)), None),
         "steps": {name: by_part[part] for name, part in STEPS.items()},
         "layers": next(row["study_value"] for row in symbols.rows if row["symbol"] == "L"),
         "drawing": study.drawing(study.path("parameters_figure")),

@@ -1,0 +1,98 @@
+"""Hugging Face as the lab used it: texts written as JSON, then the recipe of the `run_glue` example."""
+
+
+rule write_json_texts:
+    input:
+        reviews="<results>/data/{split}.review",
+        labels="<results>/data/{split}.label",
+    output:
+        texts="<results>/finetuning/json/{split}.json",
+    localrule: True
+    conda:
+        "../../envs/data.yaml"
+    params:
+        classes=class_names,
+    script:
+        "../../scripts/frameworks/run_glue/write_json_texts.py"
+
+
+rule finetune_run_glue:
+    input:
+        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        valid="<results>/finetuning/json/valid.json",
+        checkpoint=lambda wildcards: start_folder(wildcards.arm),
+    output:
+        checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
+        history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
+        run="<results>/finetuning/{arm}/seed{seed}/run.json",
+        weights="<results>/finetuning/{arm}/seed{seed}/weights.json",
+        tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard"),
+        recipe_records=directory("<results>/finetuning/{arm}/seed{seed}/recipe"),
+    wildcard_constraints:
+        arm=of_framework("run_glue"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        gpu=GPU,
+        mem_mb=grow(3500),
+        runtime=grow("4h"),
+    params:
+        facts=facts_of_arm,
+        classes=class_names,
+        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+        states=state("finetune_run_glue/{arm}/seed{seed}"),
+    script:
+        "../../scripts/frameworks/run_glue/train.py"
+
+
+rule evaluate_run_glue:
+    input:
+        selected="<run>/selected.json",
+        checkpoints="<run>/selected",
+        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        valid="<results>/finetuning/json/valid.json",
+        test="<results>/finetuning/json/test.json",
+        tokenizer=lambda wildcards: start_folder(wildcards.arm),
+        # Of the same training, and no reason to evaluate again.
+        record=ancient("<run>/run.json"),
+        history=ancient("<run>/history.tsv"),
+    output:
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
+        seal="<results>/predictions/{arm}/seed{seed}.json",
+    wildcard_constraints:
+        arm=of_framework("run_glue"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("30m"),
+    params:
+        batch_size=config["finetuning"]["evaluation"]["batch_size"],
+    script:
+        "../../scripts/frameworks/run_glue/score.py"
+
+
+rule test_curve_run_glue:
+    input:
+        history="<run>/history.tsv",
+        checkpoints="<run>/checkpoints",
+        selected="<run>/selected.json",
+        predictions="<results>/predictions/{arm}/seed{seed}.tsv",
+        record=ancient("<run>/run.json"),
+        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        valid="<results>/finetuning/json/valid.json",
+        test="<results>/finetuning/json/test.json",
+        tokenizer=lambda wildcards: start_folder(wildcards.arm),
+    output:
+        curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
+    wildcard_constraints:
+        arm=of_framework("run_glue"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("1h"),
+    params:
+        batch_size=config["finetuning"]["evaluation"]["batch_size"],
+    script:
+        "../../scripts/frameworks/run_glue/test_curve.py"
