@@ -136,7 +136,7 @@ rule aggregate_qa:
 rule score_answers:
     input:
         evaluations=[f"{run}/evaluation.json" for run in QA_RUNS],
-        generations=[f"{run}/generations.jsonl" for run in QA_RUNS],
+        generations=made("qa_generations"),
     output:
         **outputs("score_answers"),
     localrule: True

@@ -24,6 +24,7 @@ from study.configuration import load_study
 from study.guests import gathered, guests
 from tools import compare
 from tools.checked import check_results
+from tools.published_answers import answers
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe, chosen, narrowing, spread
 
@@ -42,6 +43,7 @@ FILES = (
 WHERE_MADE = (
     "checkpoint/pretraining.tsv",
     "questions.json",
+    "questions.tsv",
     *(path for guest in guests().values() for path in guest.published),
 )
 # Each run's own records, which `make regenerate` makes the tables from.
@@ -252,6 +254,12 @@ def by_arm(folder, link):
     else:
         # How large the difference between the two starts is, is what studies are published for.
         verdicts = [f"- {row['verdict']}" + (narrowing(row) if row["init_a"] != row["init_b"] else "") for row in pairs]
+        if os.path.exists(os.path.join(folder, "questions.tsv")):
+            verdicts = [
+                "Pair by pair, by the tests of the table of pairs and their own correction; exploratory:",
+                "",
+                *verdicts,
+            ]
     own = [chosen(row["start"], row) for row in recipes_of(folder) if row["best"] == "true"]
     return "\n".join([table, "", *own, *verdicts])
 
@@ -293,6 +301,7 @@ def block(folder, link):
     return "\n".join(
         [
             results,
+            *answers(folder),
             "",
             " ".join(facts),
             "",

@@ -74,3 +74,9 @@ def check_places(names, model, prefix, place):
             f"{len(encoder)} tensors in all; correct config.json (such as its number of layers). A part that "
             f"Transformers' {type(model).__name__} lacks, such as relative positions, needs another model"
         )
+    positions = getattr(model.config, "position_embedding_type", None) or ""
+    if positions.startswith("relative") and not any("distance_embedding" in name for name in known):
+        raise StudyError(
+            f"{place}: config.json has position_embedding_type {positions}, and Transformers' {type(model).__name__} "
+            "trains with absolute positions; correct config.json, or take another model"
+        )

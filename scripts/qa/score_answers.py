@@ -54,7 +54,7 @@ def main(evaluations, generations, scores, by_question, names):
 
     Args:
         evaluations: every run's evaluation.json.
-        generations: every run's generations.jsonl, in the same order.
+        generations: the answers of all runs: JSON Lines with arm and seed.
         scores: TSV to write: a row for each arm, seed and measure. The base before tuning is the arm `BASE` where all
             runs found it alike, else each arm has its own (`qa.compared_arms.own_base`).
         by_question: TSV to write: the values of single questions.
@@ -63,14 +63,17 @@ def main(evaluations, generations, scores, by_question, names):
     Raises:
         StudyError: two runs were asked other questions.
     """
-    scored, first = {}, None
-    for place, answers in zip(evaluations, generations, strict=True):
-        record, rows = read_json(place), [json.loads(line) for line in read_lines(answers)]
-        asked = [row["id"] for row in rows]
-        first = first or asked
-        if asked != first:
-            raise StudyError(f"{answers} and {generations[0]} answer other questions: evaluate the older run again")
-        scored[record["arm"], record["seed"]] = {m: score(rows_of(record, rows, m), names) for m in MOMENTS}
+    asked, scored = {}, {}
+    for row in map(json.loads, read_lines(generations)):
+        asked.setdefault((row["arm"], row["seed"]), []).append(row)
+    first = [row["id"] for row in next(iter(asked.values()))]
+    for place in evaluations:
+        record = read_json(place)
+        run = record["arm"], record["seed"]
+        rows = asked.get(run, [])
+        if [row["id"] for row in rows] != first:
+            raise StudyError(f"{generations} has other questions of the run in {place}: evaluate the run again")
+        scored[run] = {m: score(rows_of(record, rows, m), names) for m in MOMENTS}
     before = [one["before"] for one in scored.values()]
     if all(one == before[0] for one in before):
         found = {(BASE, 0): before[0]}

@@ -91,7 +91,9 @@ def cross_checks(config):
     yield from check_finetuning_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from check_frameworks(config)
     yield from check_baselines(config["finetuning"])
-    yield from check_questions(config)
+    # They may name arms that a grid writes out; the settings are checked again with these.
+    if not config["finetuning"]["grids"]:
+        yield from check_questions(config)
     yield from check_depths(config)
     for place, names in (
         ("finetuning.arms", config["finetuning"]["arms"]),

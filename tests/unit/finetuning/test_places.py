@@ -79,6 +79,14 @@ def test_relative_positions_that_transformers_no_longer_has(made, tmp_path, fami
     refuse(folder, names[0], "2 of the encoder's", "such as relative positions")
 
 
+@pytest.mark.parametrize("family", ["bert", "electra", "roberta"])
+def test_relative_positions_that_the_file_has_no_tensors_of(made, tmp_path, family):
+    """The configuration alone would have trained with absolute positions, unsaid."""
+    folder = shutil.copytree(made / family, tmp_path / family)
+    change(folder, position_embedding_type="relative_key")
+    refuse(folder, "position_embedding_type relative_key", "trains with absolute positions")
+
+
 def test_an_adapter_inside_the_encoder(bert):
     name = "bert.encoder.layer.0.attention.self.query.lora_A.weight"
     change_tensors(bert, lambda tensors: tensors | {name: torch.randn(2, 16)})

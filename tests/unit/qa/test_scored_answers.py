@@ -21,7 +21,7 @@ def run(folder, arm, seed, costs, answers, before="le colis", ids=range(5)):
     pairs = [{"id": i, "before": [6.0, 2], "after": [cost, 2]} for i, cost in zip(ids, costs, strict=True)]
     write_json(folder / f"{arm}{seed}.json", {"arm": arm, "seed": seed, "pairs": pairs})
     rows = [
-        {"id": i, "reference": reference, "before": before, "after": answer}
+        {"arm": arm, "seed": seed, "id": i, "reference": reference, "before": before, "after": answer}
         for i, reference, answer in zip(ids, REFERENCES, answers, strict=True)
     ]
     (folder / f"{arm}{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -30,7 +30,9 @@ def run(folder, arm, seed, costs, answers, before="le colis", ids=range(5)):
 
 def scored(folder, *runs):
     tables = folder / "scores.tsv", folder / "items.tsv"
-    score_answers.main([one for one, _ in runs], [one for _, one in runs], *tables, NAMES)
+    answers = folder / "generations.jsonl"
+    answers.write_text("".join(one.read_text(encoding="utf-8") for _, one in runs), encoding="utf-8")
+    score_answers.main([one for one, _ in runs], answers, *tables, NAMES)
     compare_answers.main(*tables, folder / "pairs.tsv", NAMES)
     return (read_tsv(folder / f"{name}.tsv") for name in ("scores", "items", "pairs"))
 
@@ -97,7 +99,7 @@ def test_evaluations_without_costs_of_single_pairs_have_the_other_measures(tmp_p
 
 def test_runs_that_were_asked_other_questions_are_refused(tmp_path):
     runs = [run(tmp_path, "a", 1, [1.0] * 5, REFERENCES), run(tmp_path, "b", 1, [1.0] * 5, REFERENCES, ids=range(1, 6))]
-    with pytest.raises(StudyError, match="answer other questions: evaluate the older run again"):
+    with pytest.raises(StudyError, match="has other questions of the run in .*b1.json: evaluate the run again"):
         scored(tmp_path, *runs)
 
 

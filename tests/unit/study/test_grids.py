@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from common.errors import StudyError
 from study.configuration import load_study
 from study.grids import expand_grids, written
 from support import studies
@@ -118,3 +119,16 @@ def test_a_study_reads_its_grid(tmp_path):
 def test_the_defaults_have_none():
     assert changed({})["finetuning"]["grids"] == []
     assert pathlib.Path(ROOT, "config.yaml").is_file()
+
+
+def test_a_question_may_name_what_a_grid_makes(tmp_path):
+    """Before, the arms were looked for before the grid had written them."""
+    alike = ARMS | {"ran": ARMS["ran"] | {"training": ARMS["pre"]["training"]}}
+    own = {"finetuning": {"arms": alike, "grids": [GRID]}}
+    config, _ = load_study(str(ROOT), str(studies.write_study(tmp_path / "study.yaml", own)))
+    made = next(name for name in config["finetuning"]["arms"] if name not in alike)
+    own["questions"] = [{"ask": "Is it so?", "compare": [made, "alone"]}]
+    assert load_study(str(ROOT), str(studies.write_study(tmp_path / "asked.yaml", own)))[0]["questions"]
+    own["questions"][0]["compare"][0] += "0"
+    with pytest.raises(StudyError, match=f"{made}0 is no arm and no simple model of the study. Did you mean {made}"):
+        load_study(str(ROOT), str(studies.write_study(tmp_path / "wrong.yaml", own)))
