@@ -24,7 +24,7 @@ from study.configuration import load_study
 from study.guests import gathered, guests
 from tools import compare
 from tools.checked import check_results
-from tools.published_answers import answers
+from tools.published_answers import answers, in_short
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe, chosen, narrowing, spread
 
@@ -194,10 +194,12 @@ def summary(folder, link):
     table = ["| Arm | Seeds (n) | Test accuracy, % (mean ± SD, ddof 1) |", "| :-- | --: | --: |"]
     for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")):
         table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {spread(row)} |")
-    pairs = telling_pairs(folder)
+    asked = os.path.exists(os.path.join(folder, "questions.tsv"))
+    pairs = [] if asked else telling_pairs(folder)
     better = [said(row) for row in pairs if row["claim"] in ("difference", "if_normal")]
     undecided = [said(row) for row in pairs if row["claim"] not in ("difference", "if_normal")]
-    sentences = [f"- {'; '.join(better)}."] if better else []
+    sentences = [f"- {line}" for line in in_short(folder)] if asked else []
+    sentences += [f"- {'; '.join(better)}."] if better else []
     sentences += [f"- No difference can be claimed {', or '.join(undecided)}."] if undecided else []
     simple = [row for row in read_tsv(os.path.join(folder, "baselines.tsv")) if row["baseline"] != "majority"]
     best = max(simple, key=lambda row: float(row["valid_accuracy"]))

@@ -53,3 +53,39 @@ def answers(folder):
     if not os.path.exists(path):
         return []
     return ["", "What the study asked:", "", *map(answer, read_tsv(path))]
+
+
+def brief(row):
+    """Return a question's contrast, difference and interval, for a list of several with one answer."""
+    said = f"{contrast(row)} {in_unit(row, row['score_difference'])}"
+    if row["score_difference_low"]:
+        said += f" ({' to '.join(in_unit(row, row[f'score_difference_{end}']) for end in ('low', 'high'))})"
+    return said
+
+
+def in_short(folder):
+    """Return the answers about arms in lines of a list: what is shown, then what is equal and what is not settled.
+
+    Questions about simple models, or by another measure than accuracy, are left to the report.
+
+    Args:
+        folder: of a study that asked questions.
+    """
+    every = read_tsv(os.path.join(folder, "questions.tsv"))
+    rows = [row for row in every if row["measure"] == "accuracy" and "-" not in row["n_seeds_each"].split()]
+    of = {name: [row for row in rows if row["answer"] == name] for name in SHORT}
+    told = {name: "; ".join(map(brief, found)) for name, found in of.items() if found}
+    later = ", asked after the runs were finished" if any(row["n_runs_then"] != "0" for row in every) else ""
+    level, margins = (
+        percent(every[0]["level"], 0),
+        {in_unit(row, row["equal_within"], signed=False) for row in of["equal"]},
+    )
+    lines = [
+        f"{SHORT[name][0]}, points ({level} % interval): {told[name]}."
+        for name in ("difference", "beyond")
+        if name in told
+    ]
+    rest = [f"Equal within {' or '.join(sorted(margins))}: {told['equal']}."] if margins else []
+    rest += [f"{SHORT[name][0]}: {told[name]}." for name in ("open", "one_seed") if name in told]
+    rest.append(f"Corrected for {len(every)} [questions](docs/guides/questions.md#what-the-answers-mean){later}.")
+    return [*lines, " ".join(rest)]

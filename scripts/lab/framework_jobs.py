@@ -1,6 +1,5 @@
 """The jobs of using a framework, from texts to test predictions, as their logs and benchmarks are called."""
 
-
 # The rule of a framework that reads texts as JSON.
 JSON = "write_json_texts"
 

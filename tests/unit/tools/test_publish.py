@@ -8,6 +8,7 @@ from common.errors import StudyError
 from common.files import read_tsv, write_json, write_lines, write_text, write_tsv
 from support.learning_study import finetuning, make_curves
 from tools import publish
+from tools.published_answers import answer, in_short
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe
 
@@ -247,3 +248,36 @@ def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
     assert not publish.is_asked(str(tmp_path))
     write_tsv(tmp_path / "runs.tsv", rows[:2], tuple(rows[0]))
     assert publish.is_asked(str(tmp_path))
+
+
+ANSWERED = {"ask": "So?", "contrast": "a - b", "measure": "accuracy", "unit": "share", "n_seeds_each": "2 2"}
+ANSWERED |= {
+    "score_difference": "0.02",
+    "score_difference_low": "0.01",
+    "score_difference_high": "0.03",
+    "level": "0.95",
+}
+ANSWERED |= {"equal_within": "", "p_holm": "0.01", "n_family": "4", "answer": "difference", "n_runs_then": "0"}
+
+
+def test_a_study_that_asked_is_told_in_short_by_its_answers(tmp_path):
+    rows = [
+        ANSWERED,
+        ANSWERED | {"answer": "equal", "score_difference": "-0.002", "equal_within": "0.015"},
+        ANSWERED | {"answer": "open", "contrast": "a - b - c + d"},
+        # A simple model, and another measure, are left to the report.
+        ANSWERED | {"n_seeds_each": "2 -", "contrast": "a - tfidf_words"},
+    ]
+    write_tsv(tmp_path / "questions.tsv", rows, tuple(ANSWERED))
+    assert in_short(tmp_path) == [
+        "Difference shown, points (95 % interval): a − b +2.00 (+1.00 to +3.00).",
+        "Equal within 1.50: a − b −0.20 (+1.00 to +3.00). Not settled: (a − b) − (c − d) +2.00 (+1.00 to +3.00). "
+        "Corrected for 4 [questions](docs/guides/questions.md#what-the-answers-mean).",
+    ]
+    assert "Asked afterwards, when 3 runs were finished." in answer(ANSWERED | {"n_runs_then": "3"})
+
+
+def test_an_answer_says_which_side_is_better_where_it_is_not_plain():
+    row = ANSWERED | {"measure": "answer_loss", "unit": "nats", "score_difference": "-0.5"}
+    assert "is -0.500".replace("-", "−") in answer(row) and "of which lower is better" in answer(row)
+    assert "is better" not in answer(ANSWERED)
