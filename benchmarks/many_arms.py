@@ -85,7 +85,7 @@ def write_study(folder, n_arms, n_seeds, n_texts):
         write_json(os.path.join(folder, f"{name}.selected.json"), {"C": 1.0, "valid_accuracy": accuracy})
     valid = {"n": N_VALID, "n_by_class": [N_VALID // 2] * 2}
     write_json(os.path.join(folder, "manifest.json"), {"source": "table", "splits": {"valid": valid}})
-    register(folder, questions_of(arms), [])
+    register(folder, questions_of(arms), lambda measure: [])
 
 
 def call(script, folder):

@@ -73,7 +73,7 @@ def test_each_study_plans_from_raw_data_to_report(planned, name):
     assert (MADE | FETCHED_RULES | {"copy_checkpoint"}) & jobs.keys() == START[name]
 
 
-STOCK = ("lab", "lab-published", "open-published")
+STOCK = ("lab", "lab-published")
 
 
 @pytest.mark.parametrize("name", STOCK)
