@@ -2,7 +2,9 @@
 
 from analysis.products.errors import run_keys
 from finetuning.learning_curves import learning_points
-from study.questions import REGISTER, measures_asked
+from study.questions import REGISTER, asked_by, measures_asked
+
+QUESTIONS = asked_by(config)
 
 # Whose tensors are counted.
 COUNTED = {
@@ -83,7 +85,7 @@ rule compare_baselines:
         "../scripts/analysis/compare_baselines.py"
 
 
-if config["questions"]:
+if QUESTIONS:
 
     rule answer_questions:
         input:
@@ -94,10 +96,11 @@ if config["questions"]:
                     for room, guest in guests().items()
                     if guest.scored
                     for part, key in zip(("scores", "items"), guest.scored)
-                    if room in map(measures.of_guests().get, measures_asked(config["questions"]))
+                    if room in map(measures.of_guests().get, measures_asked(QUESTIONS))
                 }
             ),
             answers=linear("<results>/predictions/{arm}/seed0.tsv"),
+            selected=linear("<results>/finetuning/{arm}/seed0/selected.json"),
         output:
             **outputs("answer_questions"),
         conda:
@@ -105,10 +108,10 @@ if config["questions"]:
         params:
             run_keys=run_keys(config),
             names=list(LINEAR),
-            questions=config["questions"],
+            questions=QUESTIONS,
             # What the start of the study wrote, on this machine.
             register=f"{RESULTS}/{REGISTER}",
-            versions=[file_digest(measures.file(name)) for name in measures_asked(config["questions"])],
+            versions=[file_digest(measures.file(name)) for name in measures_asked(QUESTIONS)],
         script:
             "../scripts/analysis/answer_questions.py"
 

@@ -53,7 +53,7 @@ from study.ownership import check_named, claim
 from study.remains import remove_remains
 from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
 from study.products import chosen, generated_rules, product
-from study.questions import register
+from study.questions import asked_by, register
 from study.settings import unused_keys
 
 try:
@@ -537,7 +537,7 @@ onstart:
             hold(RESULTS, planned_retrievals())
             hold_shared(RESOURCES)
             claim(RESULTS, workflow.overwrite_configfiles)
-            register(RESULTS, config["questions"], finished_runs)
+            register(RESULTS, asked_by(config), finished_runs)
             DIGESTS.save()
             if notice := check_settings():
                 logger.warning(notice)

@@ -81,7 +81,6 @@ rule check_claims:
         reports=workflow.source_path("../claims/reports.tsv"),
         own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
         tables=list(CLAIM_TABLES.values()),
-        method=made("method"),
     output:
         **outputs("check_claims"),
     conda:

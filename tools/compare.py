@@ -13,7 +13,7 @@ import sys
 
 from scipy import stats
 
-from analysis.inference import holm, minimum_detectable, seeds_needed, welch_p
+from analysis.inference import welch_p
 from common.arms import arms_of, arms_of_pair, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
@@ -22,13 +22,13 @@ from lab import claims
 from lab.claims import read_claims
 from report import pictures
 from report.arm_colours import coloured
+from report.asked import answered
 from report.check_report import number_faults
 from report.inputs import Study, Table
 from report.numbers import Derived, derive
 from report.page import REVIEWS, Page
 from report.reading import Reader
 from report.recompute import Sources
-from report.sections.answer.facts import KEPT, WORDS, claimed, shade, towards_the_better
 from report.strips import Strip, strip_chart
 from tools.checked import CRATE, check_results
 
@@ -43,6 +43,8 @@ LEVEL, ALPHA = 0.95, 0.05
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
 VERDICTS = {claims.HOLDS: "shown", claims.FAILS: "against", claims.NOT_SHOWN: "open", claims.UNDECIDED: "undecided"}
+# What makes two studies' questions the same.
+SAME_QUESTION = ("contrast", "measure", "equal_within")
 NEEDED = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
 
 
@@ -123,81 +125,71 @@ def check_runs(table, runs):
         seen.add(name)
 
 
-def conclusion(claim, difference):
-    """Return what one study says of two arms: `first` or `second` is ahead, `none` of them, or `one_seed`.
+def pairs_in(side):
+    """Return what a study's files say of every two of its arms, both ways: {(first, second): {gap, low, high}}.
 
-    Args:
-        claim: `analysis.verdicts.judge`'s word, as in statistics/pairs.tsv.
-        difference: mean of the first less mean of the second.
+    A table of runs holds no answers to single texts, so its interval is Welch's over seeds alone. Empty ends: one seed.
     """
-    if claim in ("one_seed", "none"):
-        return claim
-    return "first" if difference > 0 else "second"
-
-
-def pairs_told_by(side):
-    """Return what a study says of every two of its arms, both ways: {(first, second): facts}.
-
-    The facts are difference (number), gap (the same with its record), p, conclusion and pair.
-    p is Welch's over seeds after Holm's correction over all pairs of the study's arms; None where it is not defined.
-    `pair` is what the sentences of the page are made from: `towards_the_better`. A results folder's own
-    statistics are taken as they are.
-    """
-    told = {}
+    found = {}
     for row in side.rows("statistics/pairs.tsv") or computed_pairs(side):
         a, b = arms_of_pair(row)
-        pair = towards_the_better(dict.fromkeys(KEPT, "") | row | {"arm_a": a, "arm_b": b})
-        p = float(row["welch_p_holm"]) if row["welch_p_holm"] else None
-        for arms, gap in (((a, b), row["difference"]), ((b, a), derive("difference", "0", row["difference"]))):
-            facts = {"difference": float(gap), "gap": gap, "p": p, "pair": pair}
-            told[arms] = facts | {"conclusion": conclusion(row["claim"], float(gap))}
-    return told
+        gap, low, high = row["difference"], row["low"], row["high"]
+        found[a, b] = {"gap": gap, "low": low, "high": high}
+        turned = [value and derive("difference", "0", value) for value in (gap, high, low)]
+        found[b, a] = dict(zip(("gap", "low", "high"), turned, strict=True))
+    return found
 
 
 def computed_pairs(side):
-    """Return rows as pairs.tsv has them, of a table of runs.
-
-    It holds no answers to single reviews, so the interval is Welch's over seeds alone, and a difference is claimed by
-    Welch's p, on the condition that seeds' accuracies are normal.
-    """
-    pairs = list(itertools.combinations(side.accuracies, 2))
-    values = [(side.accuracies[a], side.accuracies[b]) for a, b in pairs]
+    """Return rows as pairs.tsv has them, of a table of runs: arms, difference, Welch's interval over seeds."""
     rows = []
-    for (a, b), (first, second), p in zip(pairs, values, holm([welch_p(*both) for both in values]), strict=True):
+    for a, b in itertools.combinations(side.accuracies, 2):
         means = [derive("mean", *(row["test_accuracy"] for row in side.of(arm))) for arm in (a, b)]
-        claim = "if_normal" if p is not None and p <= ALPHA else "none"
-        low, high = welch_interval(first, second) if p is not None else ("", "")
-        facts = {"arm_a": a, "arm_b": b, "n_seeds_a": str(len(first)), "n_seeds_b": str(len(second))}
-        facts |= {"n_test": side.n_test, "difference": derive("difference", *means), "low": low, "high": high}
-        facts |= {
-            "welch_p_holm": "" if p is None else repr(p),
-            "claim": "one_seed" if 1 in (len(first), len(second)) else claim,
-        }
-        planned = {"minimum_detectable": minimum_detectable(first, second), "seeds_needed": seeds_needed(first, second)}
-        rows.append(facts | {name: "" if value is None else str(value) for name, value in planned.items()})
+        low, high = welch_interval(side.accuracies[a], side.accuracies[b])
+        rows.append({"arm_a": a, "arm_b": b, "difference": derive("difference", *means), "low": low, "high": high})
     return rows
 
 
 def welch_interval(first, second):
-    """Return Welch's interval of the difference of two means over seeds, as text."""
+    """Return Welch's interval of the difference of two means over seeds, as text; empty where it is not defined."""
+    if welch_p(first, second) is None:
+        return "", ""
     found = stats.ttest_ind(first, second, equal_var=False).confidence_interval(LEVEL)
     return repr(float(found.low)), repr(float(found.high))
 
 
 def pairs_of(sides):
-    """Return one row per pair of arms that both studies have.
-
-    Returns:
-        list[dict]: first, second (arms), told: of each side in `sides` what `pairs_told_by` says; agree: whether both
-        say the same.
-    """
+    """Return one row per pair of arms that both studies have: first, second, and each study's `cells` (`pairs_in`)."""
     shared = [arm for arm in sides[0].accuracies if arm in sides[1].accuracies]
-    told = [pairs_told_by(side) for side in sides]
+    found = [pairs_in(side) for side in sides]
+    return [
+        {"first": {"arm": a}, "second": {"arm": b}, "cells": [pairs[a, b] for pairs in found]}
+        for a, b in itertools.combinations(shared, 2)
+    ]
+
+
+def agree(both):
+    """Tell whether two studies give a question one answer; differences of opposite signs are two."""
+    signs = {one["score_difference"].startswith("-") for one in both}
+    answers = {str(one["answer"]) for one in both}
+    return len(answers) == 1 and (len(signs) == 1 or answers <= {"equal", "open", "one_seed"})
+
+
+def asked_by_both(sides):
+    """Return the questions that both studies asked: the first one's words, both answers, and whether they agree.
+
+    Questions are the same where contrast, measure and margin are.
+    """
+
+    def by_content(side):
+        return {tuple(row[name] for name in SAME_QUESTION): row for row in side.rows("questions.tsv")}
+
+    first, second = map(by_content, sides)
     rows = []
-    for pair in itertools.combinations(shared, 2):
-        both = [of[pair] for of in told]
-        agree = both[0]["conclusion"] == both[1]["conclusion"]
-        rows.append({"first": pair[0], "second": pair[1], "told": both, "agree": agree})
+    for content, row in first.items():
+        if content in second:
+            both = [answered(one) for one in (row, second[content])]
+            rows.append({"ask": row["ask"], "contrast": both[0]["contrast"], "both": both, "agree": agree(both)})
     return rows
 
 
@@ -271,32 +263,6 @@ def strips(sides, looks):
     return found
 
 
-def together(pair, sides):
-    """Return what both studies say of a pair, as (key of the template's words, CSS class, the study that shows it)."""
-    first, second = (told["conclusion"] for told in pair["told"])
-    shows = [side.name for side, said in zip(sides, (first, second), strict=True) if said in ("first", "second")]
-    if len(shows) == 1:
-        return "one", "partly", shows[0]
-    if not shows:
-        return "neither", "open", None
-    return ("both", "shown", None) if first == second else ("against", "against", None)
-
-
-def shown_pairs(pairs, sides):
-    """Return the pairs as the page has them: arms, `key`, `class` and `by` of `together`, and each study's `cells`."""
-    rows = []
-    for pair in pairs:
-        key, kind, by = together(pair, sides)
-        cells = []
-        for told in pair["told"]:
-            claim = told["pair"]["claim"]
-            word = WORDS.get(claim) or claimed(claim, told["difference"] < 0)
-            cells.append(told | {"class": shade(claim), "word": word})
-        arms = {"first": {"arm": pair["first"]}, "second": {"arm": pair["second"]}}
-        rows.append(arms | {"key": key, "class": kind, "by": by, "cells": cells})
-    return rows
-
-
 def counted(rows, i):
     """Return how many conclusions have each of `VERDICTS` in the i-th study."""
     return [sum(row[f"verdict_{i}"] == verdict for row in rows) for verdict in VERDICTS]
@@ -346,14 +312,14 @@ def main(first, second, path):
     page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks, noun=noun)
     # The lab's conclusions are about its reviews: two studies of others' texts are not asked.
     asked = [] if all(side.noun != REVIEWS for side in sides) else conclusions_asked(sides)
-    pairs = shown_pairs(pairs_of(sides), sides)
+    pairs, questions = pairs_of(sides), asked_by_both(sides)
     told = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
     page.section(
         "compared",
         told
         | {
             "pairs": pairs,
-            "keys": [pair["key"] for pair in pairs],
+            "questions": questions,
             "counts": [(side.name, counted(asked, i)) for i, side in enumerate(sides)],
             "n_asked": len(asked),
             "arms": arms_told(sides),
@@ -380,7 +346,7 @@ def check_numbers(html, sides, root):
     """
     reader, names = (
         Reader(html),
-        ("runs.tsv", "statistics/pairs.tsv", "protocol_diff.tsv", "learned.tsv", "history.tsv"),
+        ("runs.tsv", "statistics/pairs.tsv", "questions.tsv", "protocol_diff.tsv", "learned.tsv", "history.tsv"),
     )
     paths = [side.table for side in sides]
     paths += [os.path.join(side.folder, name) for side in sides if side.folder for name in names[1:]]

@@ -31,6 +31,7 @@ from report.formats import FILTERS
 from report.sections.answer.facts import side
 from study.guests import guests
 from tools.checked import check_results
+from tools.published_answers import answer
 from tools.typed_numbers import typed_number
 
 # A column of a two-column article, and its whole width, in inches; smallest text there, in points.
@@ -152,11 +153,13 @@ def numbers(folder):
         pair = f"pairs.{row['arm_a']}.{row['arm_b']}"
         for name, form in (
             ("difference", "points"), ("low", "points"), ("high", "points"), ("welch_p_holm", "p_value"),
-            ("seeds_p_holm", "p_value"), ("minimum_detectable", "percent"), ("seeds_needed", "integer"),
+            ("seeds_p_holm", "p_value"),
         ):  # fmt: skip
             if row[name]:
                 add(f"{pair}.{name}", FILTERS[form](row[name]), "statistics/pairs.tsv", line)
-        add(f"{pair}.verdict", row["verdict"], "statistics/pairs.tsv", line)
+    questions = os.path.join(folder, "questions.tsv")
+    for line, row in enumerate(read_tsv(questions) if os.path.exists(questions) else [], start=2):
+        add(f"questions.{line - 1}.answer", answer(row).removeprefix("- "), "questions.tsv", line)
     for line, row in enumerate(read_tsv(os.path.join(folder, "baselines.tsv")), start=2):
         name = f"baselines.{row['baseline']}.test_accuracy"
         add(name, FILTERS["percent"](row["test_accuracy"]), "baselines.tsv", line)
@@ -201,8 +204,6 @@ def pairs_table(folder):
             "Interval": f"{show['points'](row['low'])} to {show['points'](row['high'])}" if row["low"] else "one seed",
             "Welch p (Holm)": show["p_value"](row["welch_p_holm"]),
             "Permutation p (Holm)": show["p_value"](row["seeds_p_holm"]),
-            "Detectable (points)": show["percent"](row["minimum_detectable"]),
-            "Seeds needed": show["integer"](row["seeds_needed"]),
         }
         for row in read_tsv(os.path.join(folder, "statistics", "pairs.tsv"))
     )
@@ -225,7 +226,7 @@ def methods(folder):
 
 
 def first_template(folder, known, texts):
-    """Return a text to begin with: one sentence an arm and the verdict of each pair, all its numbers named.
+    """Return a text to begin with: one sentence an arm and the answer to each question, all its numbers named.
 
     Args:
         folder: results folder.
@@ -243,7 +244,7 @@ def first_template(folder, known, texts):
         sentences.append(f"{label} reaches {{arms.{key}.mean}} % test accuracy{size} ({seeds}{spread}).")
     trained = f"trained on {{study.n_train}} {texts} and " if "study.n_train" in known else ""
     on = "" if trained else f" {texts}"
-    verdicts = [f"{{{name}}}" for name in known if name.endswith(".verdict")]
+    answers = [f"{{{name}}}" for name in known if name.startswith("questions.")]
     shown = [
         ("arms", "Test accuracy of every seed, the mean and its interval."),
         ("training", "Accuracy over training."),
@@ -251,7 +252,7 @@ def first_template(folder, known, texts):
     drawn = [f"![{words}](figures/{name}.png)" for name, words in shown]
     parts = [
         "# Results", f"The study {trained}tested on {{study.n_test}}{on}.", " ".join(sentences),
-        *verdicts, *drawn, "# Methods", "The methods are those of `methods.md`.",
+        *answers, *drawn, "# Methods", "The methods are those of `methods.md`.",
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 

@@ -16,7 +16,7 @@ import sys
 from urllib.parse import unquote
 
 from analysis.verdicts import points
-from common.arms import arm_label, arms_of_pair, percent
+from common.arms import arm_label, percent
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
 from study.baselines import linear_arms
@@ -26,7 +26,7 @@ from tools import compare
 from tools.checked import check_results
 from tools.published_answers import answers, in_short
 from tools.published_curves import by_amount
-from tools.published_recipes import by_recipe, chosen, narrowing, spread
+from tools.published_recipes import by_recipe, chosen, spread
 
 # What the pages and the comparison rest on; the rest is what the report links to.
 FILES = (
@@ -52,8 +52,6 @@ MEASURED = os.path.join("benchmarks", "finetune_*", "*", "seed*.tsv")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
-# More pairs are left to the report.
-MOST_PAIRS = 6
 # Around the table of the reports' conclusions.
 CONCLUSIONS = "<!-- conclusions -->", "<!-- /conclusions -->"
 
@@ -150,39 +148,8 @@ def recipes_of(folder):
     return read_tsv(path) if os.path.exists(path) else []
 
 
-def pairs_file(folder):
-    """Return the name of a study's table of pairs: of starts by their own recipes, where they have several."""
-    starts = "recipes/starts.tsv"
-    return starts if os.path.exists(os.path.join(folder, starts)) else "statistics/pairs.tsv"
-
-
-def telling_pairs(folder):
-    """Return the pairs of `pairs_file` that differ in one thing, framework or initialisation; the report has all."""
-    rows = read_tsv(os.path.join(folder, pairs_file(folder)))
-    return [row for row in rows if row["framework_a"] == row["framework_b"] or row["init_a"] == row["init_b"]]
-
-
-def said(row):
-    """Return a clause on a row of pairs.tsv: which arm is better, or ahead, by how much, with the interval."""
-    ahead, behind = (arm_label(name).replace(",", "") for name in arms_of_pair(row))
-    difference = float(row["difference"])
-    # One seed an arm has no interval.
-    low, high = (float(row[name]) if row["low"] else None for name in ("low", "high"))
-    if difference < 0:
-        ahead, behind, difference = behind, ahead, -difference
-        low, high = (None, None) if low is None else (-high, -low)
-    gap = f"{points(difference, sign=False)} points"
-    interval = "no interval: one seed an arm" if low is None else f"95 % interval {points(low)} to {points(high)}"
-    if row["claim"] in ("difference", "if_normal"):
-        condition = ", if the seeds' accuracies are taken as normal" if row["claim"] == "if_normal" else ""
-        return f"{ahead} beats {behind} by {gap} ({interval}){condition}"
-    if difference == 0:
-        return f"between {ahead} and {behind} (their means are equal; {interval})"
-    return f"between {behind} and {ahead} ({ahead} is ahead by {gap}; {interval})"
-
-
 def summary(folder, link):
-    """Return a study's part of README.md: a small table and what can be claimed, from files.
+    """Return a study's part of README.md: a small table and the answers to its questions, from files.
 
     Args:
         folder: folder of the study.
@@ -194,13 +161,7 @@ def summary(folder, link):
     table = ["| Arm | Seeds (n) | Test accuracy, % (mean ± SD, ddof 1) |", "| :-- | --: | --: |"]
     for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")):
         table.append(f"| {arm_label(row['arm'])} | {row['n_seeds']} | {spread(row)} |")
-    asked = os.path.exists(os.path.join(folder, "questions.tsv"))
-    pairs = [] if asked else telling_pairs(folder)
-    better = [said(row) for row in pairs if row["claim"] in ("difference", "if_normal")]
-    undecided = [said(row) for row in pairs if row["claim"] not in ("difference", "if_normal")]
-    sentences = [f"- {line}" for line in in_short(folder)] if asked else []
-    sentences += [f"- {'; '.join(better)}."] if better else []
-    sentences += [f"- No difference can be claimed {', or '.join(undecided)}."] if undecided else []
+    sentences = [f"- {line}" for line in in_short(folder)]
     simple = [row for row in read_tsv(os.path.join(folder, "baselines.tsv")) if row["baseline"] != "majority"]
     best = max(simple, key=lambda row: float(row["valid_accuracy"]))
     sentences.append(
@@ -233,41 +194,26 @@ def beside(folder, baseline, wanted=lambda row: True):
         if row["low"]:
             low, high = sorted(ahead * float(row[bound]) for bound in ("low", "high"))
             interval = f"95 % interval {points(low)} to {points(high)}"
-            interval += "" if row["claim"] == "difference" else ", not shown"
         size = points(abs(float(row["difference"])), sign=False)
         said.append(f"{size} points {'more' if ahead < 0 else 'less'} than {name} ({interval})")
     return said
 
 
 def by_arm(folder, link):
-    """Return the table of a study's arms, what validation chose of each start's recipes, and the telling pairs.
-
-    Verdicts on the pairs are given where these are few. All as Markdown.
+    """Return the table of a study's arms, and what validation chose of each start's recipes, as Markdown.
 
     Args:
         folder, link: as of `block`.
     """
     with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
         table = handle.read().strip()
-    pairs = telling_pairs(folder)
-    if len(pairs) > MOST_PAIRS:
-        file = pairs_file(folder)
-        verdicts = [f"What can be said of each of {len(pairs)} pairs: [{os.path.basename(file)}]({link}/{file})."]
-    else:
-        # How large the difference between the two starts is, is what studies are published for.
-        verdicts = [f"- {row['verdict']}" + (narrowing(row) if row["init_a"] != row["init_b"] else "") for row in pairs]
-        if os.path.exists(os.path.join(folder, "questions.tsv")):
-            verdicts = [
-                "Pair by pair, by the tests of the table of pairs and their own correction; exploratory:",
-                "",
-                *verdicts,
-            ]
     own = [chosen(row["start"], row) for row in recipes_of(folder) if row["best"] == "true"]
-    return "\n".join([table, "", *own, *verdicts])
+    pairs = f"Every pair of arms, exploratory: [pairs.tsv]({link}/statistics/pairs.tsv)."
+    return "\n".join([table, "", *own, *([""] if own else []), pairs])
 
 
 def block(folder, link):
-    """Return a study's part of published/README.md: table, verdicts, baselines and figure, all from files.
+    """Return a study's part of published/README.md: table, answers, baselines and figure, all from files.
 
     Args:
         folder: folder of the study.

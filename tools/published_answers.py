@@ -1,6 +1,7 @@
 """What published/README.md says of the questions that a study asked: a line each, from questions.tsv alone."""
 
 import os
+import re
 
 import measures
 from analysis.verdicts import p_text, points
@@ -18,10 +19,17 @@ def in_unit(row, text, signed=True):
     return f"{value:{'+' if signed else ''}.3f}".replace("-", "\N{MINUS SIGN}")
 
 
+def operand_label(word):
+    """Return a word of a contrast for readers: an arm, a simple model, or the best of several."""
+    if several := re.fullmatch(r"best_of\((.*)\)", word):
+        return f"best of {several[1].replace(',', ', ')}"
+    return arm_label(model_label(word)).replace(",", "")
+
+
 def contrast(row):
     """Return a row's contrast with the arms' names for readers; two pairs have brackets."""
     terms = row["contrast"].split(" ")
-    names = [arm_label(model_label(name)).replace(",", "") for name in terms[::2]]
+    names = [operand_label(name) for name in terms[::2]]
     if len(names) == 2:
         return f"{names[0]} \N{MINUS SIGN} {names[1]}"
     first, second = (f"({a} \N{MINUS SIGN} {b})" for a, b in (names[:2], names[2:]))
@@ -43,8 +51,18 @@ def answer(row):
         said += f", asked to be within {in_unit(row, row['equal_within'], signed=False)}"
     if row["p_holm"]:
         said += f"; {p_text(float(row['p_holm']))} after Holm for {row['n_family']}"
-    later = f" Asked afterwards, when {row['n_runs_then']} runs were finished." if row["n_runs_then"] != "0" else ""
-    return f"- **{row['ask']}** {SHORT[row['answer']][0]}: {said}.{later}"
+    chosen = f" Validation chose, for each seed by the other seeds, {row['chosen']}." if row["chosen"] else ""
+    return f"- **{row['ask']}** {SHORT[row['answer']][0]}: {said}.{chosen}"
+
+
+def when(rows):
+    """Return when a study's questions were asked: for all of them, or how many of them later than the first run."""
+    later = [row for row in rows if row["n_runs_then"] != "0"]
+    if not later:
+        return "before any run was finished"
+    counts = " or ".join(sorted({row["n_runs_then"] for row in later}, key=int))
+    share = "" if len(later) == len(rows) else f"; {len(later)} of {len(rows)}"
+    return f"afterwards{share}, when {counts} runs were finished: take the answers as hints"
 
 
 def answers(folder):
@@ -52,7 +70,8 @@ def answers(folder):
     path = os.path.join(folder, "questions.tsv")
     if not os.path.exists(path):
         return []
-    return ["", "What the study asked:", "", *map(answer, read_tsv(path))]
+    rows = read_tsv(path)
+    return ["", f"What the study asked, {when(rows)}:", "", *map(answer, rows)]
 
 
 def brief(row):

@@ -5,11 +5,7 @@ import os
 from analysis.verdicts import points
 from common.arms import percent
 from common.files import read_tsv
-from finetuning.recipes import OWN, SAME
-from report.shown import unshown
 from study.grids import written
-
-CLAIMED = {"difference": "", "if_normal": ", if the seeds' accuracies are taken as normal"}
 
 
 def spread(row):
@@ -61,38 +57,6 @@ def chosen(start, row):
     )
 
 
-def narrowing(row):
-    """Return a sentence on how wide a difference's interval would be with more seeds, a space before it.
-
-    Args:
-        row: of recipes/differences.tsv or pairs.tsv; nothing is said where it has no interval, or where an earlier
-            release wrote it.
-    """
-    if not row.get("items_margin"):
-        return ""
-    width, many = f"± {percent(row['margin'], 1)}", row["margin_seeds"]
-    return f" The {row['n_test']} test texts alone leave ± {percent(row['items_margin'])} points open; " + (
-        f"{width} would take about {many} seeds a side." if many else f"no number of seeds makes it {width}."
-    )
-
-
-def with_own(row):
-    """Return a sentence on the difference between the two starts, each with its own recipe."""
-    bounds = interval(row, "low", "high")
-    told = f"{points(float(row['difference']))} points"
-    told += f" ({percent(row['level'], 0)} % interval {bounds})" if bounds else " (one seed has no interval)"
-    if row["claim"] in CLAIMED:
-        shown = f"This is a difference{CLAIMED[row['claim']]}"
-    else:
-        shown = "No difference is shown"
-        if unshown(row) == "correction":
-            shown = "Holm's correction leaves no difference shown"
-    needed, there = row["seeds_needed"], min(int(row["n_seeds_a"]), int(row["n_seeds_b"]))
-    if needed and int(needed) > there:
-        shown += f"; an uncorrected t-test would need {needed} seeds a side to show one of this size four times in five"
-    return f"- With its own recipe each, pretrained minus random is {told}. {shown}.{narrowing(row)}"
-
-
 def by_recipe(folder):
     """Return a published study's recipes as Markdown, from recipes.tsv and recipes/differences.tsv.
 
@@ -107,9 +71,7 @@ def by_recipe(folder):
     arms, lines = {row["arm"]: row for row in rows}, []
     for pair in dict.fromkeys(row["pair"] for row in rows):
         tried = [row for row in rows if row["pair"] == pair]
-        of = [row for row in differing if row["pair"] == pair]
-        shared = [row for row in of if row["comparison"] == SAME]
-        (own,) = (row for row in of if row["comparison"] == OWN)
+        shared = [row for row in differing if row["pair"] == pair]
         best = {row["init"]: row for row in tried if row["best"] == "true"}
         lines += [
             f"{pair}, {tried[0]['n_seeds']} seeds each, test accuracy (mean ± SD, ddof 1):",
@@ -117,7 +79,6 @@ def by_recipe(folder):
             *table(shared, arms),
             "",
             *(chosen(init.capitalize(), row) for init, row in best.items()),
-            with_own(own),
             "",
         ]
     return "\n".join(lines).strip()

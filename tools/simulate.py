@@ -18,23 +18,19 @@ PAGE = os.path.join(ROOT, "docs", "method", "simulations.md")
 STUDIES, HIGHEST_ERROR = 1000, 0.06
 # {heading: what is counted} of the tables.
 WRONG = {
-    "pairs: difference": "wrong",
-    "without condition": "certain",
-    "questions: difference": "asked_wrong",
+    "difference": "asked_wrong",
     "equal": "equal_wrong",
     "beyond": "beyond_wrong",
 }
 FOUND = {
-    f"pairs: difference of {100 * GAP:g} found": "found",
-    "questions: found": "asked_found",
+    f"difference of {100 * GAP:g} found": "asked_found",
     f"equal within {100 * GAP:g} found": "equal_found",
-    "interval of a pair": "covered",
-    "of a question": "asked_covered",
+    "interval of a question": "asked_covered",
     "of an arm": "arm_covered",
     "of an arm, over seeds alone": "arm_t_covered",
 }
 # What is meant to err, or to fail to cover, in 5 % of studies.
-ERRORS = ("wrong", "certain", "asked_wrong", "equal_wrong", "beyond_wrong", "covered", "asked_covered", "arm_covered")
+ERRORS = ("asked_wrong", "equal_wrong", "beyond_wrong", "covered", "asked_covered", "arm_covered")
 
 
 def too_many(errors, studies):
@@ -45,7 +41,7 @@ def too_many(errors, studies):
 def errs(row, name):
     """Return whether a row's count of claims or of covering intervals means `too_many` errors.
 
-    Intervals of six pairs are not meant to hold together, nor those over seeds alone to hold for other texts.
+    Intervals of six questions are not meant to hold together, nor those over seeds alone to hold for other texts.
     """
     if row[name] is None or name not in ERRORS:
         return False
@@ -98,15 +94,14 @@ How often the report's words are wrong, and how often its intervals cover, in st
 Each setting has {studies:,} studies of {N_TEXTS:,} test texts without a difference, and as many with one of {gap}
 points. Shares are in per cent. The Monte-Carlo standard error of a share of 5 % is {error:.1f} points. Accuracy is 80 %
 where the setting gives no other, 50 % with five classes. SD is the standard deviation over seeds, in points. Runs are
-judged by the functions that fill `statistics/pairs.tsv`, `statistics/baselines.tsv` and `questions.tsv`.
+judged by the functions that fill `questions.tsv`.
 
 A claim that errs in more than {100 * HIGHEST_ERROR:g} % of studies, or an interval that fails to cover in as many, is
 bold where the excess is more than two standard errors. The last column has its [warnings](#warnings).
 
 ## Claims that are wrong
 
-Arms are equal. Pairs: a difference is claimed, with the condition that seeds are normal or without; of these, without
-the condition. Questions: the answer is a difference. With six pairs, a study is wrong where one of them is.
+*Difference*: arms are equal, and the answer is a difference. With six questions, a study is wrong where one answer is.
 
 Arms differ by {gap} points. *Equal*: the answer is equality within {gap} points. *Beyond*: it is a difference of more.
 
@@ -116,7 +111,7 @@ Arms differ by {gap} points. *Equal*: the answer is equality within {gap} points
 
 ## Power, and coverage of the 95 % intervals
 
-An interval covers where it holds what further seeds and texts would give; with six pairs, where all six do. The
+An interval covers where it holds what further seeds and texts would give; with six questions, where all six do. The
 interval over seeds alone is of this test set and need not cover others.
 
 """

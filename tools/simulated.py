@@ -17,32 +17,24 @@ from scipy.special import ndtri
 from analysis import contrasts, inference
 from analysis.answer_questions import judged, tested
 from analysis.arm_pairs import OPTIONS
-from analysis.compare_baselines import row_of
 from analysis.contrasts import Term
 from analysis.failures import warnings_of
 from analysis.intervals import t_interval
-from analysis.permutations import permute_seeds
-from analysis.verdicts import judge, judge_fixed
-from common.arms import Arm
+from analysis.nested_choice import best_of
 from measures import macro_f1
 from measures._jackknife import confusion
 
 SEED, BLOCK = 52, 100
-N_TEXTS, GAP = 2000, 0.03
+N_TEXTS, N_VALID, GAP = 2000, 200, 0.03
 LEVEL, ALPHA = OPTIONS["level"], OPTIONS["alpha"]
 # Shares of the normal variable's variance: of the text, and of the text in one arm.
 OF_TEXT, OF_ARM = 0.45, 0.15
 # Accuracy of a run that always gives one of two classes that are equally frequent.
 COLLAPSED = 0.5
-ARM = Arm("simulated", "any", "any", "any")
-# What is counted. Pairs and families: `wrong` studies claim a difference of arms with equal means, `certain` ones claim
-# it without the condition that seeds are normal, `found` ones claim one of arms that differ by GAP. Questions:
-# `asked_wrong` and `asked_found` alike; `equal_wrong` are called equal within GAP although they differ by GAP,
-# `beyond_wrong` are said to differ by more, `equal_found` are called equal where means are. `covered` are intervals.
+# What is counted: `asked_wrong` studies answer that arms with equal means differ, `asked_found` ones that arms do that
+# differ by GAP; `equal_wrong` call these equal within GAP, `beyond_wrong` say that they differ by more, `equal_found`
+# call arms with equal means equal. `covered` are intervals.
 COUNTED = (
-    "wrong",
-    "certain",
-    "found",
     "asked_wrong",
     "asked_found",
     "equal_wrong",
@@ -55,7 +47,7 @@ COUNTED = (
 )
 COLUMNS = ("setting", "kind", "studies", *COUNTED, "warnings")
 # Where arms are equal.
-OF_NULL = tuple(name for name in COUNTED if name not in ("found", "asked_found", "equal_wrong", "beyond_wrong"))
+OF_NULL = tuple(name for name in COUNTED if name not in ("asked_found", "equal_wrong", "beyond_wrong"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +55,8 @@ class Setting:
     """What studies of one row have in common; accuracies and standard deviations are fractions.
 
     kind `arms`: two arms; `family`: four arms, six pairs, one claim is wrong if any is; `baseline`: an arm and a model
-    without seeds; `t` and `two_way`: macro-F1 of one arm, its interval over seeds or over seeds and texts.
+    without seeds; `choice`: the best of four arms on validation, all with the same mean, and another; `t` and
+    `two_way`: macro-F1 of one arm, its interval over seeds or over seeds and texts.
     `together` is the correlation of the runs of one seed in both arms, `common` the share of the variance of seeds that
     all seeds of an arm share (one draw of labels, one checkpoint), `collapses` the probability that a run collapses.
     `shares` are those of the classes; the last has `recall` and its own deviation.
@@ -115,6 +108,9 @@ def settings():
         for sd in (0.002, 0.01, 0.02):
             name = f"{n} seeds, SD {100 * sd:g}, against a model without seeds"
             found.append(Setting(name, "baseline", seeds=(n,), sd=(sd,), collapses=(0.0,)))
+    for n in (2, 3, 5, 10):
+        name = f"{n} seeds, SD 1, best of four arms on {N_VALID} validation texts against another"
+        found.append(Setting(name, "choice", seeds=(n,) * 5, sd=(0.01,) * 5, collapses=(0.0,) * 5))
     name = "5 seeds, 10 % collapses, against a model without seeds"
     found.append(Setting(name, "baseline", seeds=(5,), sd=(0.01,), collapses=(0.1,)))
     for n in (3, 5):
@@ -142,8 +138,9 @@ def draw_accuracies(setting, gap, generator):
     """Return a list of each arm's true accuracies, one a run, and the arms' expectations; arm 0 is ahead by `gap`."""
     of_seed = generator.standard_normal(max(setting.seeds))
     drawn, expected = [], []
+    ahead = len(setting.seeds) - 1 if setting.kind == "choice" else 1
     for i, (n, sd, share) in enumerate(zip(setting.seeds, setting.sd, setting.collapses, strict=True)):
-        mean = setting.accuracy + (gap if i == 0 else 0.0)
+        mean = setting.accuracy + (gap if i < ahead else 0.0)
         learned = (mean - share * COLLAPSED) / (1 - share)
         own = generator.standard_normal(n) * math.sqrt(1 - setting.together) + of_seed[:n] * math.sqrt(setting.together)
         own = own * math.sqrt(1 - setting.common) + generator.standard_normal() * math.sqrt(setting.common)
@@ -174,32 +171,6 @@ def draw_right(accuracies, generator, n_texts=N_TEXTS):
     return arms
 
 
-def pair_of(first, second):
-    """Return what decides a pair's claim, before Holm's correction, by the functions that fill pairs.tsv."""
-    means = [[float(row.mean(dtype=float)) for row in arm] for arm in (first, second)]
-    low, high = inference.difference_interval(first, second, LEVEL)
-    row = {"n_seeds_a": len(first), "n_seeds_b": len(second), "low": low, "high": high}
-    return row | {"welch_p": inference.welch_p(*means), "means": means}
-
-
-def claims_of(pairs, conditional):
-    """Return each pair's claim.
-
-    The permutation over seeds is slow, so it is left out where it decides nothing.
-
-    Args:
-        pairs: rows of `pair_of`.
-        conditional: whether it matters which of the claims of a difference is made.
-    """
-    for row, p in zip(pairs, inference.holm([row["welch_p"] for row in pairs]), strict=True):
-        row["welch_p_holm"] = p
-    tentative = [judge(row | {"seeds_p_holm": 1.0}, ALPHA) for row in pairs]
-    if set(tentative) == {"none"} or not conditional:
-        return tentative
-    permuted = inference.holm([permute_seeds(*row["means"]) for row in pairs])
-    return [judge(row | {"seeds_p_holm": p}, ALPHA) for row, p in zip(pairs, permuted, strict=True)]
-
-
 def answers_of(arms, margin, fixed=False):
     """Return (answer, interval) of a question about every two arms, by the functions that fill questions.tsv.
 
@@ -224,35 +195,43 @@ def within(interval, value):
     return bool(interval[0] <= value <= interval[1])
 
 
+def nested(arms, accuracies, generator):
+    """Return (S, N) of the best of several arms on N_VALID validation texts, each seed's chosen by the other seeds."""
+    names = [str(place) for place in range(len(arms))]
+    valid = {
+        name: (generator.binomial(N_VALID, values) / N_VALID).tolist()
+        for name, values in zip(names, accuracies, strict=True)
+    }
+    scored = {name: (arm.mean(axis=1), arm, False) for name, arm in zip(names, arms, strict=True)}
+    return best_of(names, scored, valid)[0][1]
+
+
 def study_of(setting, gap, generator):
     """Return what one study says, {name in `COUNTED`: bool} as far as `gap` decides it, and its warnings."""
     accuracies, expected = draw_accuracies(setting, gap, generator)
     baseline = setting.kind == "baseline"
     arms = draw_right([*accuracies, np.array([setting.accuracy])] if baseline else accuracies, generator)
-    if baseline:
-        row = row_of(ARM, [{"correct": row} for row in arms[0]], "tfidf", arms[1][0], {"level": LEVEL})
-        claims, intervals = [judge_fixed(row | {"p_holm": row["p"]}, ALPHA)], [(row["low"], row["high"])]
-    else:
-        pairs = [pair_of(*both) for both in itertools.combinations(arms, 2)]
-        claims, intervals = claims_of(pairs, not gap), [(pair["low"], pair["high"]) for pair in pairs]
-    claimed = any(claim in ("if_normal", "difference") for claim in claims)
+    if setting.kind == "choice":
+        arms = [nested(arms[:-1], accuracies[:-1], generator), arms[-1]]
     asked, equal = (answers_of(arms, margin, baseline) for margin in (None, GAP))
     different = any(answer == "difference" for answer, _ in asked)
     if gap:
         answer = equal[0][0]
-        said = {"found": claimed, "asked_found": different}
-        return said | {"equal_wrong": answer == "equal", "beyond_wrong": answer == "beyond"}, set()
+        return {
+            "asked_found": different,
+            "equal_wrong": answer == "equal",
+            "beyond_wrong": answer == "beyond",
+        }, set()
     failed = [int((values == COLLAPSED).sum()) for values in accuracies]
     said = {
-        "wrong": claimed,
-        "certain": "difference" in claims,
         "asked_wrong": different,
         "equal_found": all(answer == "equal" for answer, _ in equal),
-        "covered": all(within(interval, gap) for interval in intervals),
         "asked_covered": all(within(interval, gap) for _, interval in asked),
         "arm_covered": within(inference.mean_interval(arms[0], LEVEL), expected[0]),
         "arm_t_covered": within(t_interval(arms[0].mean(axis=1, dtype=float).tolist(), LEVEL), expected[0]),
     }
+    if setting.kind == "choice":
+        return said, set(warnings_of(arms, [0, 0], 1))
     learners = arms[: len(accuracies)]
     return said, set(warnings_of(learners, failed, len(asked), common=setting.common > 0))
 
@@ -341,7 +320,8 @@ def simulate(chosen, studies, processes=1):
 
 def row_of_setting(setting, blocks, studies):
     """Return a setting's row from its blocks."""
-    given = ("covered",) if setting.shares else OF_NULL if setting.kind == "family" else COUNTED
+    given = OF_NULL if setting.kind == "family" else COUNTED
+    given = ("covered",) if setting.shares else [name for name in given if name != "covered"]
     sums = {name: sum(counts[name] for _, counts, _ in blocks) if name in given else None for name in COUNTED}
     names = sorted(set().union(*(names for _, _, names in blocks)))
     return {"setting": setting.name, "kind": setting.kind, "studies": studies, **sums, "warnings": "; ".join(names)}

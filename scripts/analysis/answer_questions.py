@@ -8,12 +8,15 @@ from analysis.arm_pairs import OPTIONS
 from analysis.contrasts import ASSURANCE, Term
 from analysis.failures import failure_rate
 from analysis.measured import read_answered, score_runs
+from analysis.nested_choice import best_of, in_words
 from analysis.scored import by_run, prediction_files
 from analysis.scored_tables import read_scored
 from common.arms import summarise
 from common.entry import run
 from common.errors import StudyError
+from common.files import read_json
 from common.frames import read_frame
+from study.best_of import token
 from study.guests import guests
 from study.questions import digest, measure_of, measures_asked, read_register, sides
 from study.tables import write_table
@@ -61,7 +64,7 @@ def contrast(question, arms, scale):
     margin = question["equal_within"] * scale if question.get("equal_within") is not None else None
     row = {
         "ask": question["ask"],
-        "contrast": " ".join(f"{'+' if sign > 0 else '-'} {name}" for sign, name in sides(question))[2:],
+        "contrast": " ".join(f"{'+' if sign > 0 else '-'} {token(name)}" for sign, name in sides(question))[2:],
         "n_seeds_each": " ".join("-" if fixed else str(len(scores)) for _, (scores, _, fixed) in pairs),
         "n_test": terms[0].items.shape[1],
         "score_difference": difference,
@@ -143,7 +146,24 @@ def planned(row, terms, family, options):
     return {"texts_half_width": alone, "seeds_planned": found[0], "seeds_assured": found[1]}
 
 
-def answer(questions, registered, by_measure, learned, options):
+def with_best(question, arms, valid, learned):
+    """Return what a question compares, where it names the best of several: arms, learned, and the choice in words.
+
+    Args:
+        question: its settings, with `among` where it does.
+        arms, learned: as of `failures`.
+        valid: {name: validation accuracy of each run}.
+    """
+    words, arms, learned = [], dict(arms), dict(learned)
+    for operand, names in question.get("among", {}).items():
+        arms[operand], chosen = best_of(names, arms, valid)
+        words.append(in_words(operand, chosen))
+        if all(name in learned for name in chosen):
+            learned[operand] = [learned[name][seed] for seed, name in enumerate(chosen)]
+    return arms, learned, "; ".join(words)
+
+
+def answer(questions, registered, by_measure, learned, options, valid=None):
     """Return the rows of questions.tsv.
 
     Holm's correction of the questions that were asked before any run was finished is over these, so that none asked
@@ -155,6 +175,7 @@ def answer(questions, registered, by_measure, learned, options):
         by_measure: {measure: what `scored` returns}.
         learned: {arm: list of booleans, one a run}.
         options: dict with the keys of `OPTIONS`.
+        valid: {name: validation accuracy of each run}, for questions about the best of several.
 
     Raises:
         StudyError: a question is not registered, or an arm has no run.
@@ -164,7 +185,7 @@ def answer(questions, registered, by_measure, learned, options):
         key, name = digest(question), measure_of(question)
         if key not in registered:
             raise StudyError(f"the question {question['ask']!r} is not registered; start the study again")
-        arms = by_measure[name]
+        arms, flags, chosen = with_best(question, by_measure[name], valid, learned)
         if lacking := [arm for _, arm in sides(question) if arm not in arms]:
             raise StudyError(f"the question {question['ask']!r} names {lacking[0]}, which has no run in runs.tsv")
         measure = measures.load(name)
@@ -172,7 +193,7 @@ def answer(questions, registered, by_measure, learned, options):
         low, high = contrasts.interval_of(terms, row["score_difference"], options["level"])
         note = registered[key]
         row |= {"measure": name, "unit": measure.UNIT, "higher_is_better": measure.HIGHER_IS_BETTER}
-        row |= failures(question, arms, learned)
+        row |= failures(question, arms, flags) | {"chosen": chosen}
         row |= {"level": options["level"], "score_difference_low": low, "score_difference_high": high}
         row |= {"asked": note["asked"], "n_runs_then": len(note["runs"]), "question_sha256": key} | tested(row, terms)
         rows.append(row)
@@ -199,6 +220,7 @@ def main(
     names,
     questions,
     register,
+    selected=(),
     versions=None,
     options=OPTIONS,
     **tables,
@@ -215,6 +237,7 @@ def main(
         names: the simple models, in the order of `answers`.
         questions: the study's.
         register: path of the register of questions.
+        selected: selected.json of the simple models, with their accuracy on validation.
         versions: digests of the measures' files; Snakemake compares them.
         options: dict with the keys of `analysis.arm_pairs.OPTIONS`.
         **tables: <room>_scores and <room>_items of the guests whose measures are asked by.
@@ -233,10 +256,14 @@ def main(
             by_measure[name] = read_scored(*by)
         else:
             by_measure[name] = scored(name, frame, answered, names)
-    judged_runs = {}
+    judged_runs, valid = {}, {}
     for row in read_frame(learned).to_dict("records"):
         judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
-    rows = answer(questions, read_register(register), by_measure, judged_runs, options)
+    for row in frame.to_dict("records"):
+        valid.setdefault(row["arm"], []).append(float(row["valid_accuracy"]))
+    for name, file in zip(names, selected, strict=False):
+        valid[name] = [float(read_json(file)["valid_accuracy"])]
+    rows = answer(questions, read_register(register), by_measure, judged_runs, options, valid)
     write_table(questions_table, "questions", rows)
 
 

@@ -1,4 +1,4 @@
-"""Every two arms against each other on test: the rows of pairs.tsv, tests corrected for the number of pairs."""
+"""Every two arms against each other on test, exploratory: the rows of pairs.tsv, tests corrected for their number."""
 
 import itertools
 
@@ -6,12 +6,9 @@ import numpy as np
 
 from analysis import inference, permutations
 from analysis.scored import compared
-from analysis.verdicts import judge, verdict
-from common.arms import arm_label
 
-# Significance, confidence, power and the half width that seeds are planned for; permutations over reviews, bootstrap
-# resamples, and the seed of both.
-OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "margin": 0.015, "resamples": 9999, "bootstrap": 4000, "seed": 1}
+# Significance and confidence; permutations over reviews, bootstrap resamples, and the seed of both.
+OPTIONS = {"alpha": 0.05, "level": 0.95, "resamples": 9999, "bootstrap": 4000, "seed": 1}
 
 
 def bootstrap(arms, options):
@@ -64,45 +61,28 @@ def compare(names, runs_a, runs_b, differences, options):
     better = float(((differences > 0) + 0.5 * (differences == 0)).mean())
     return {
         **names,
-        "name_a": arm_label(names["arm_a"]).replace(",", ""),
-        "name_b": arm_label(names["arm_b"]).replace(",", ""),
         **compared(runs_a, runs_b, options),
         "bootstrap_low": b_low,
         "bootstrap_high": b_high,
         "items_p": permutations.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
-        "minimum_detectable": inference.minimum_detectable(a, b, options["alpha"], options["power"]),
         "probability_better_seeds": inference.probability_better(a, b),
         "probability_better_bootstrap": better if several else None,
     }
 
 
-def compare_all(arms, values, n_learned, options, texts):
-    """Return (rows of pairs.tsv, rows of mcnemar.tsv) of every two arms, corrected for their number, with verdicts.
+def compare_all(arms, values, options):
+    """Return (rows of pairs.tsv, rows of mcnemar.tsv) of every two arms, corrected for their number.
 
     Args:
         arms: what `load_runs` returns.
         values: what `bootstrap` returns.
-        n_learned: {arm: runs that learnt}.
         options: dict with the keys of `OPTIONS`.
-        texts: what the verdicts call the study's texts.
     """
     pairs, mcnemar = [], []
     for a, b in itertools.combinations(arms, 2):
         names = pair_names(a, b)
-        tests = compare_runs(names, arms[a], arms[b])
-        row = compare(names, arms[a], arms[b], values[a] - values[b], options)
-        row["mcnemar"] = [test["p_value"] for test in tests]
-        row |= {"not_learned_a": len(arms[a]) - n_learned[a], "not_learned_b": len(arms[b]) - n_learned[b]}
-        pairs.append(row)
-        mcnemar += tests
+        pairs.append(compare(names, arms[a], arms[b], values[a] - values[b], options))
+        mcnemar += compare_runs(names, arms[a], arms[b])
     inference.correct(pairs, "welch_p", "seeds_p", "items_p")
     inference.correct(mcnemar, "p_value")
-    tested = {
-        name: sum(row[column] is not None for row in pairs)
-        for name, column in (("n_welch", "welch_p"), ("n_permuted", "seeds_p"))
-    }
-    for row in pairs:
-        row |= tested | {"texts": texts}
-        row["claim"] = judge(row, options["alpha"])
-        row["verdict"] = verdict(row, options["alpha"], options["level"])
     return pairs, mcnemar

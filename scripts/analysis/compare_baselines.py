@@ -7,7 +7,6 @@ from analysis import inference
 from analysis.arm_pairs import OPTIONS
 from analysis.prediction_tables import read_answers
 from analysis.scored import read_runs
-from analysis.verdicts import judge_fixed
 from common.arms import ARM
 from common.entry import run
 from common.errors import StudyError
@@ -62,8 +61,6 @@ def against(arms, models, options):
         alike = {arm: its for arm, its in arms.items() if its[0]["n_train"] == model["record"]["n_train"]}
         made = [row_of(arm, its, name, model["right"], options) for arm, its in alike.items()]
         inference.correct(made, "p")
-        for row in made:
-            row["claim"] = judge_fixed(row, options["alpha"])
         rows += made
     return rows
 

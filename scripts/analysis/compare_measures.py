@@ -14,7 +14,6 @@ from analysis.arm_pairs import OPTIONS, pair_names
 from analysis.contrasts import Term, interval_of
 from analysis.measured import read_answered, score_runs
 from analysis.scored import by_run, prediction_files, seed_tests
-from analysis.verdicts import judge
 from common.arms import ARM, summarise
 from common.entry import run
 from common.frames import read_frame
@@ -76,7 +75,7 @@ def better_of(row, higher_is_better):
 def compare_all(by_measure, options):
     """Return the rows of measures/pairs.tsv: every two arms by every measure.
 
-    Holm's correction is over all rows, so that a measure more makes no claim easier.
+    Holm's correction is over all rows, so that a measure more makes no p smaller.
 
     Args:
         by_measure: {name: what `analysis.measured.score_runs` returns}.
@@ -88,9 +87,6 @@ def compare_all(by_measure, options):
             row = {"measure": name, **pair_names(a, b), **compare(arms[a], arms[b], options)}
             rows.append(row | {"better": better_of(row, measures.load(name).HIGHER_IS_BETTER)})
     inference.correct(rows, "welch_p", "seeds_p")
-    for row in rows:
-        ends = {"low": row["score_difference_low"], "high": row["score_difference_high"]}
-        row["claim"] = judge(row | ends, options["alpha"])
     return rows
 
 

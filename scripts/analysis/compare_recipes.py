@@ -1,4 +1,4 @@
-"""Say how pretrained less random depends on the recipe, and what it is with each start's own."""
+"""Tabulate pretrained less random by recipe, and how far these differences lie apart."""
 
 import itertools
 
@@ -6,17 +6,14 @@ import numpy as np
 
 from analysis import inference
 from analysis.arm_pairs import OPTIONS
-from analysis.scored import compared, read_runs
-from analysis.verdicts import judge
+from analysis.scored import read_runs
 from common.entry import run
-from common.files import read_tsv
 from common.frames import read_frame
-from finetuning.recipes import OWN, SAME
 from study.tables import write_table
 
 
-def compare(arms, pretrained, random, options, joint=1):
-    """Return pretrained less random on test, with its intervals and tests, before Holm's correction.
+def compare(arms, pretrained, random, options, joint):
+    """Return pretrained less random on test, with its intervals.
 
     Args:
         arms: {name: its runs}.
@@ -24,15 +21,21 @@ def compare(arms, pretrained, random, options, joint=1):
         options: dict with the keys of `OPTIONS`.
         joint: intervals that have to hold together, each by Bonferroni at 1 - (1 - level) / joint.
     """
-    correct = (np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random))
-    joint_low, joint_high = inference.difference_interval(*correct, 1 - (1 - options["level"]) / joint) or (None, None)
+    correct = [np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random)]
+    levels = options["level"], 1 - (1 - options["level"]) / joint
+    (low, high), ends = (inference.difference_interval(*correct, level) or (None, None) for level in levels)
     return {
         "arm_a": pretrained,
         "arm_b": random,
-        **compared(arms[pretrained], arms[random], options),
+        "n_seeds_a": len(correct[0]),
+        "n_seeds_b": len(correct[1]),
+        "n_test": correct[0].shape[1],
+        "difference": inference.mean_difference(*correct),
         "level": options["level"],
-        "joint_low": joint_low,
-        "joint_high": joint_high,
+        "low": low,
+        "high": high,
+        "joint_low": ends[0],
+        "joint_high": ends[1],
     }
 
 
@@ -90,39 +93,28 @@ def interactions(arms, recipes, options):
     return rows
 
 
-def differences(arms, recipes, best, options):
-    """Return the rows of recipes/differences.tsv: for each pair every shared recipe, then each start's own best.
+def differences(arms, recipes, options):
+    """Return the rows of recipes/differences.tsv: of each pair every shared recipe.
 
-    Holm's correction is over all rows of the table; the joint intervals hold together over the shared recipes of a
-    pair. An own best recipe was chosen on validation, and the interval takes it as given.
+    The joint intervals hold together over the shared recipes of a pair.
 
     Args:
-        arms, options: as in `interactions`.
-        recipes: the same, with start.
-        best: {start: name of the arm that validation chose}.
+        arms, recipes, options: as in `interactions`.
     """
     rows = []
     for pair, shared in shared_recipes(recipes).items():
-        starts = {facts["init"]: facts["start"] for facts in recipes.values() if facts["pair"] == pair}
         for (epochs, lr), names in shared.items():
-            place = {"pair": pair, "comparison": SAME, "peak_lr": lr, "epochs": epochs}
+            place = {"pair": pair, "peak_lr": lr, "epochs": epochs}
             rows.append(place | compare(arms, names["pretrained"], names["random"], options, len(shared)))
-        own = {init: best[start] for init, start in starts.items()}
-        place = {"pair": pair, "comparison": OWN, "peak_lr": None, "epochs": None}
-        rows.append(place | compare(arms, own["pretrained"], own["random"], options))
-    inference.correct(rows, "welch_p", "seeds_p")
-    for row in rows:
-        row["claim"] = judge(row, options["alpha"])
     return rows
 
 
-def main(runs, predictions, table, run_keys, recipes, differing, interacting, options=OPTIONS):
+def main(runs, predictions, run_keys, recipes, differing, interacting, options=OPTIONS):
     """Write the tables.
 
     Args:
         runs: runs.tsv.
         predictions: every run's predictions on test.
-        table: recipes.tsv, with what validation chose.
         run_keys: (arm, seed) of each of the predictions.
         recipes: what `finetuning.recipes.compared_recipes` returns.
         differing, interacting: TSV files to write: of the folder recipes differences.tsv and interactions.tsv.
@@ -131,9 +123,8 @@ def main(runs, predictions, table, run_keys, recipes, differing, interacting, op
     Raises:
         StudyError: see `analysis.scored.load_runs`.
     """
-    arms = {arm.arm: of for arm, of in read_runs(read_frame(runs), predictions, run_keys).items()}
-    best = {row["start"]: row["arm"] for row in read_tsv(table) if row["best"] == "true"}
-    write_table(differing, "recipe_differences", differences(arms, recipes, best, options))
+    arms = {arm.arm: its for arm, its in read_runs(read_frame(runs), predictions, run_keys).items()}
+    write_table(differing, "recipe_differences", differences(arms, recipes, options))
     write_table(interacting, "recipe_interactions", interactions(arms, recipes, options))
 
 

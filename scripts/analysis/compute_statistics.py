@@ -76,20 +76,19 @@ def describe_arm(arm, runs, n_learned, values, level):
     }
 
 
-def compute(arms, majority_share, options, texts="reviews"):
+def compute(arms, majority_share, options):
     """Return the frames of learned.tsv, arms.tsv, pairs.tsv and mcnemar.tsv of a study.
 
     Args:
         arms: what `load_runs` returns.
         majority_share: share of the largest class in the validation split.
         options: dict with the keys of `OPTIONS`.
-        texts: what the verdicts call the study's texts.
     """
     learned = judge_learning(arms, majority_share, options["alpha"])
     n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
     values = bootstrap(arms, options)
     described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
-    pairs, mcnemar = compare_all(arms, values, n_learned, options, texts)
+    pairs, mcnemar = compare_all(arms, values, options)
     tables = zip(TABLES, (described, pairs, mcnemar), strict=True)
     # As objects, an empty cell is None and a whole number stays one.
     return learned, *(pandas.DataFrame(rows, columns=columns_of(name), dtype=object) for name, rows in tables)
@@ -116,11 +115,6 @@ def describe_method(options, noun):
         "mcnemar": "statsmodels, exact, the runs of one seed in both arms",
         "correction": "Holm (statsmodels multipletests) over the pairs of arms for which the test is defined; McNemar "
         "over pairs and seeds",
-        "minimum_detectable": "statsmodels TTestIndPower times the pooled standard deviation",
-        "seeds_needed": "statsmodels TTestIndPower for the difference seen and the pooled standard deviation, seeds of "
-        "one arm, uncorrected",
-        "margin_seeds": "fewest seeds of each arm that narrow the interval to ± margin or less, from the components of "
-        "variance that it sums, which are taken as known; beside it the half width that ever more seeds would leave",
         "best_of_k": "mean maximum over all subsets of k runs",
         "learned": "one-sided exact binomial test of validation accuracy at the chosen epoch against the majority "
         "class's share",
@@ -143,7 +137,7 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     manifest = read_json(manifest)
     majority_share = majority_shares(manifest, ["valid"])["valid"]
     noun = noun_of(manifest)
-    tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options, noun["many"])
+    tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options)
     paths, names = (learned, arms, pairs, mcnemar), ("learned", *TABLES)
     for path, name, table in zip(paths, names, tables, strict=True):
         write_table(path, name, frame_rows(table))

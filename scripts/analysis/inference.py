@@ -6,23 +6,17 @@ bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one
 holds with three seeds, and the best of k seeds, which neither package has. Permutation tests: `analysis.permutations`.
 """
 
-import bisect
-import functools
 import math
-import statistics
 from fractions import Fraction
 
 import numpy as np
 from scipy import stats
-from scipy.special import stdtrit
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.contrasts import (
     Term,
-    components,
     decidable,
     interval,
     mean_squares,
@@ -144,50 +138,6 @@ def _interval_of_shares(terms, difference, level):
     return max(difference - margin, -most), min(difference + margin, most)
 
 
-def margin_plan(first, second, margin, level=0.95, most=10**6):
-    """Return what would narrow the interval of two arms' difference to ± margin, if seeds go on varying as these do.
-
-    The components of variance that `difference_interval` sums are estimated from its mean squares, none below 0, and
-    its half width is computed from them for other numbers of seeds.
-
-    Args:
-        first, second: as there.
-        margin: half width, as a share.
-        level: of the interval.
-        most: seeds per arm beyond which none are named.
-
-    Returns:
-        (float, int or None): the half width that the same reviews would leave with seeds without end; the fewest seeds
-        per arm that narrow the interval to the margin, None where `most` do not. (None, None) for one seed.
-    """
-    terms = [Term(1, first), Term(-1, second)]
-    if not decidable(terms):
-        return None, None
-    n_items = terms[0].items.shape[1]
-    of_items, arms = components(terms)
-    of_seeds, noise, _ = zip(*arms, strict=True)
-
-    def half(n_seeds):
-        terms = [(of_items / n_items + sum(noise) / (n_seeds * n_items), n_items - 1)]
-        of_means = [one + each / n_items for one, each in zip(of_seeds, noise, strict=True)]
-        for whole, each in zip(of_means, noise, strict=True):
-            residual = each / (n_seeds * n_items)
-            terms += [(whole / n_seeds, n_seeds - 1), (-residual, (n_seeds - 1) * (n_items - 1))]
-        variance, df = satterthwaite(terms)
-        if variance <= 0:
-            return exact_interval(0, n_items, level)[1]
-        over_seeds, of_welch = satterthwaite([(one / n_seeds, n_seeds - 1) for one in of_means])
-        ends = ((variance, max(df, n_seeds - 1)), (over_seeds, of_welch))
-        return max(stdtrit(dof, 0.5 + level / 2) * math.sqrt(max(one, 0.0)) for one, dof in ends)
-
-    left = float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / n_items))
-    if not of_items and not sum(noise):
-        left = exact_interval(0, n_items, level)[1]
-    # More seeds never widen it.
-    fewest = 2 + bisect.bisect_left(range(2, most), True, key=lambda n_seeds: half(n_seeds) <= margin)
-    return left, fewest if fewest < most else None
-
-
 def item_draws(n_items, resamples, generator):
     """Return (resamples, n_items) float32: how often each review is in each bootstrap sample of n_items reviews.
 
@@ -279,47 +229,6 @@ def correct(rows, *columns):
     for column in columns:
         for row, p in zip(rows, holm([row[column] for row in rows]), strict=True):
             row[f"{column}_holm"] = p
-
-
-def minimum_detectable(first, second, alpha=0.05, power=0.8):
-    """Return the true difference that a t-test over these seeds would find with the given power; None for one seed.
-
-    Cohen's d by statsmodels' `TTestIndPower`, times the pooled standard deviation.
-    """
-    n1, n2 = len(first), len(second)
-    if min(n1, n2) < 2:
-        return None
-    # Exact sums: of equal values numpy's need not be 0.
-    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
-    return float(_detectable_effect(n1, n2, alpha, power) * pooled)
-
-
-@functools.lru_cache
-def _detectable_effect(n1, n2, alpha, power):
-    """Return Cohen's d that a t-test of so many seeds finds with the power."""
-    return np.squeeze(TTestIndPower().solve_power(nobs1=n1, ratio=n2 / n1, alpha=alpha, power=power))
-
-
-def seeds_needed(first, second, alpha=0.05, power=0.8):
-    """Return how many seeds an arm would need for a t-test to find the difference seen with the given power.
-
-    As `minimum_detectable`, of two arms with equally many seeds whose spread is that of these. None where that says
-    nothing: one seed, no difference, or no spread.
-
-    Returns:
-        int: at least 2.
-    """
-    n1, n2 = len(first), len(second)
-    gap = abs(statistics.fmean(first) - statistics.fmean(second))
-    # Means of the same counts in another order differ by rounding.
-    if min(n1, n2) < 2 or gap < 1e-12 or len(set(first)) == len(set(second)) == 1:
-        return None
-    pooled = math.sqrt(((n1 - 1) * statistics.variance(first) + (n2 - 1) * statistics.variance(second)) / (n1 + n2 - 2))
-    effect = gap / pooled
-    # Not a number where the effect is too large for scipy's noncentral t.
-    if not TTestIndPower().power(effect, nobs1=2, alpha=alpha) < power:
-        return 2
-    return math.ceil(float(np.squeeze(TTestIndPower().solve_power(effect_size=effect, alpha=alpha, power=power))))
 
 
 def probability_better(first, second):

@@ -7,7 +7,6 @@ from common.entry import run
 from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
-from finetuning.recipes import SAME
 from study.grids import written
 
 # How a start is drawn: colour, mark, line.
@@ -30,7 +29,6 @@ def draw(recipes, differing, seeds):
     from matplotlib import pyplot
 
     recipes, differing, seeds = map(numeric, (recipes, differing, seeds))
-    differing = differing[differing["comparison"] == SAME]
     set_style()
     pairs, epochs = list(dict.fromkeys(recipes["pair"])), sorted(recipes["epochs"].unique())
     size = (max(5.4, 3.2 * len(epochs)), 4.9 * len(pairs))

@@ -101,12 +101,11 @@ def compared(runs_a, runs_b, options):
 
     Args:
         runs_a, runs_b: the arms' runs, as `load_runs` returns them.
-        options: dict with alpha, level, power, margin, seed.
+        options: dict with level and seed.
     """
     a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
     correct = [np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b)]
     low, high = inference.difference_interval(*correct, options["level"]) or (None, None)
-    items_margin, margin_seeds = inference.margin_plan(*correct, options["margin"], options["level"])
     return {
         "n_seeds_a": len(a),
         "n_seeds_b": len(b),
@@ -115,8 +114,4 @@ def compared(runs_a, runs_b, options):
         "low": low,
         "high": high,
         **seed_tests(a, b, options["seed"]),
-        "seeds_needed": inference.seeds_needed(a, b, options["alpha"], options["power"]),
-        "items_margin": items_margin,
-        "margin": options["margin"],
-        "margin_seeds": margin_seeds,
     }

@@ -7,8 +7,6 @@ from common.arms import CHECKPOINT
 from finetuning.protocol import arm_training
 
 RECIPE = ("lr", "epochs")
-# What recipes/differences.tsv compares: both starts with one recipe, or each with its best.
-SAME, OWN = "same recipe", "own best recipe"
 # Settings of an arm that change nothing of its result.
 IDLE = ("match", "framework", "model", "init", "training")
 

@@ -1,9 +1,9 @@
 """Check claims: the lab's published statements against their own numbers, and the study's own against its files."""
 
-from common.arms import arm_label, percent
+from common.arms import percent
 from common.entry import run
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_tsv
+from common.files import read_tsv, write_tsv
 from lab.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
@@ -11,14 +11,13 @@ COLUMNS = ("id", "sentence", "source", "verdict", "data")
 COUNTED = ("part", "heading", "opening", "claims", *(verdict.replace(" ", "_") for verdict in VERDICTS))
 
 
-def own_claims(tables, method):
-    """Return what the study's tables and verdicts assert, as claims to be checked against the runs.
+def own_claims(tables):
+    """Return what the study's table of arms asserts, as claims to be checked against the runs.
 
     Args:
-        tables: {name: rows}, with test_accuracy.tsv and pairs.tsv.
-        method: content of statistics/method.json: its level and the number of pairs tested stand in the verdicts.
+        tables: {name: rows}, with test_accuracy.tsv.
     """
-    found, n_tested = [], sum(row["welch_p"] != "" for row in tables["pairs.tsv"])
+    found = []
     for row in tables["test_accuracy.tsv"]:
         arm, name, mean = {"arm": row["arm"]}, row["arm"], percent(row["mean"])
         common = {"source": "test_accuracy.tsv", "table": "runs.tsv", "where": arm}
@@ -31,21 +30,6 @@ def own_claims(tables, method):
             )
         found.append(
             common | {"id": f"headline {name}", "sentence": f"{name}: {mean}.", "assertion": "headline", "value": mean}
-        )
-    for row in tables["pairs.tsv"]:
-        where = {key: row[key] for key in ("arm_a", "arm_b")}
-        numbers = [method["level"], n_tested]
-        for learned in tables["learned.tsv"]:
-            if learned["learned"] == "false" and learned["arm"] in where.values():
-                # The k-th run that did not learn brings k into the verdict.
-                numbers.append(len(numbers) - 1)
-        for test in tables["mcnemar.tsv"]:
-            if all(test[key] == value for key, value in where.items()):
-                numbers.append(float(test["p_value"]))
-        found.append(
-            {"id": f"verdict {' '.join(where.values())}", "sentence": row["verdict"], "source": "statistics/pairs.tsv"}
-            | {"assertion": "produced", "table": "pairs.tsv", "where": where, "numbers": numbers}
-            | {"names": [arm_label(name).replace(",", "") for name in where.values()]}
         )
     return found
 
@@ -86,7 +70,7 @@ def count_by_report(published, own, reports):
     ]
 
 
-def main(published, reports, own, tables, names, method, claims, by_report):
+def main(published, reports, own, tables, names, claims, by_report):
     """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
 
     Args:
@@ -95,7 +79,6 @@ def main(published, reports, own, tables, names, method, claims, by_report):
         own: list of YAML files of the study's own statements (may be empty).
         tables: paths of the TSV files that claims rest on.
         names: what claims call them, in the same order.
-        method: statistics/method.json.
         claims: TSV to write: `COLUMNS`.
         by_report: TSV to write: `COUNTED`.
 
@@ -104,7 +87,7 @@ def main(published, reports, own, tables, names, method, claims, by_report):
     """
     content = {name: read_tsv(path) for name, path in zip(names, tables, strict=True)}
     rows = [check(claim, content) for claim in read_claims(published)] if published else []
-    own = [claim for path in own for claim in read_claims(path)] + own_claims(content, read_json(method))
+    own = [claim for path in own for claim in read_claims(path)] + own_claims(content)
     checked = [check(claim, content) for claim in own]
     wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SHOWN)]
     if wrong:

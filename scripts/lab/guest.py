@@ -11,7 +11,7 @@ CLAIMED = {
         name: name
         for name in (
             *("runs", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines", "audit"),
-            *("parameter_ledger", "recipes", "recipe_starts", "recipe_differences", "recipe_interactions"),
+            *("parameter_ledger", "questions", "recipes", "recipe_differences", "recipe_interactions"),
             "learning_curve_means",
         )
     },

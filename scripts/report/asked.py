@@ -1,5 +1,7 @@
 """The questions that the study asked, each with its answer, and what was not varied."""
 
+import re
+
 import measures
 from analysis.contrasts import to_tell_apart
 from common.arms import arm_label
@@ -22,7 +24,7 @@ def asked(study):
     if not study.has("questions", "method"):
         return None
     rows = study.frame("questions").to_dict("records")
-    answers = [told(row) for row in rows]
+    answers = [answered(row) for row in rows]
     runs = study.path("runs")
     return {
         "answers": answers,
@@ -32,7 +34,15 @@ def asked(study):
         "n_runs": study.count(runs),
         "n_arms": study.distinct(runs, "arm"),
         "answers_too": any(answer["on"] for answer in answers),
+        "by_rule": "questions" in study.settings and study.settings["questions"] is None,
+        "together": asked_together(answers),
     }
+
+
+def asked_together(answers):
+    """Return the first answer where several questions were asked afterwards, all at one time; None otherwise."""
+    times = {(str(one["asked"]), str(one["n_runs_then"])) for one in answers}
+    return answers[0] if len(answers) > 1 and len(times) == 1 and answers[0]["later"] else None
 
 
 def unseen_failures(rows):
@@ -42,7 +52,7 @@ def unseen_failures(rows):
     return max((row["failure_high"] for row in rows if row["failure_high"]), key=float, default=None)
 
 
-def told(row):
+def answered(row):
     """Return a row of questions.tsv as the page tells it.
 
     Args:
@@ -85,7 +95,11 @@ def limited_by_texts(row):
 def named(contrast, place):
     """Return the name of a contrast's arm for readers; one with a digit is printed as the table has it."""
     name = contrast.split()[place]
-    label = arm_label(model_label(name))
+    if several := re.fullmatch(r"best_of\((.*)\)", name):
+        # An operand without digits; one with them is printed as the table has it.
+        label = f"best of {several[1].replace(',', ', ')}"
+    else:
+        label = arm_label(model_label(name))
     return FILTERS["word"](contrast, place) if has_digit(label) else label
 
 

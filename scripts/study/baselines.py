@@ -1,7 +1,8 @@
 """The simple models of a study (`finetuning.baselines`): arms of the framework linear, of one run each."""
 
+MAJORITY = "majority"
 LABELS = {
-    "majority": "the largest class",
+    MAJORITY: "the largest class",
     "tfidf_words": "a linear model of words",
     "tfidf_characters": "a linear model of characters",
 }

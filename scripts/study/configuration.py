@@ -144,7 +144,8 @@ def with_defaults(config, root):
     """Return a study's settings over the defaults of config.yaml, as Snakemake merges them; its arms replace those.
 
     A table of texts is used whole unless the study says otherwise. The default questions are of the default arms and
-    simple models: a study with others of its own asks what it writes itself.
+    simple models: a study with others of its own asks what it writes itself, or what the rule asks
+    (`study.questions.by_rule`).
 
     Args:
         config: the study's own settings; not changed.
@@ -162,7 +163,7 @@ def with_defaults(config, root):
     if isinstance(own, dict) and own.get("arms") is not None:
         merged["finetuning"]["arms"] = own["arms"]
     if "questions" not in config and isinstance(own, dict) and {"arms", "baselines"} & own.keys():
-        merged["questions"] = []
+        merged["questions"] = None
     return merged
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import itertools
+import re
 
 # What a grid may vary, and how an arm's name says it.
 AXES = {"lr": "lr", "epochs": "epochs", "n_train": "n", "at_update": "update"}
@@ -23,6 +24,12 @@ def cells(grid):
     """Return {end of a name: {key: value}} of every cell of a grid, in the order of its lists."""
     axes = [[(key, value) for value in grid[key]] for key in AXES if grid.get(key)]
     return {"".join(f"-{AXES[key]}{written(value)}" for key, value in cell): dict(cell) for cell in product(axes)}
+
+
+def cells_of(name, arms):
+    """Return the names of the arms that a grid wrote out of an arm, as `expand_grids` names them."""
+    end = re.compile(r"(-lr[\d.]+(e-?\d+)?)?(-epochs\d+)?(-n\d+)?(-update\d+)?")
+    return [arm for arm in arms if arm.startswith(f"{name}-") and end.fullmatch(arm[len(name) :])]
 
 
 def product(axes):

@@ -1,4 +1,4 @@
-"""The questions that a study file asks: checked, and registered with what there was when they were asked."""
+"""The questions that a study asks: its own or those of the rule, checked, and registered with what there was then."""
 
 import difflib
 import hashlib
@@ -9,12 +9,13 @@ import measures
 from common.errors import StudyError
 from common.files import read_json, write_text
 from common.machine import now
-from study.baselines import linear_arms
+from study.baselines import MAJORITY, linear_arms
+from study.best_of import best_of_faults, is_best_of, members
 from study.guests import guests
 
 REGISTER = "questions.json"
-# What makes a question another one.
-KEYS = ("ask", "compare", "measure", "equal_within")
+# What makes a question another one; `among` is what `best of` chooses among.
+KEYS = ("ask", "compare", "measure", "equal_within", "among")
 
 
 def sides(question):
@@ -23,6 +24,41 @@ def sides(question):
     if isinstance(first, str):
         return [(1, first), (-1, second)]
     return [(1, first[0]), (-1, first[1]), (-1, second[0]), (1, second[1])]
+
+
+def asked_by(config):
+    """Return a study's questions: its own, or where it has no key `questions` those of `by_rule`.
+
+    Args:
+        config: all settings, grids written out and checked.
+
+    Returns:
+        list[dict]: as in the settings; with `among`, {operand: names}, where an operand is the best of several.
+    """
+    found = []
+    for question in by_rule(config) if config["questions"] is None else config["questions"]:
+        best = [operand for _, operand in sides(question) if is_best_of(operand)]
+        among = {operand: members(operand, config["finetuning"]) for operand in best}
+        found.append(question | ({"among": among} if among else {}))
+    return found
+
+
+def by_rule(config):
+    """Return the questions of a study that writes none: each arm against the first, the first against a simple model.
+
+    The simple model is the one that validation prefers of those that learn from the first arm's texts.
+    """
+    first, *others = config["finetuning"]["arms"]
+    found = [{"ask": f"Does {name} differ from {first}?", "compare": [name, first]} for name in others]
+    n_train = config["finetuning"]["arms"][first].get("n_train")
+    split = f"train-{n_train}" if n_train else "train"
+    models = linear_arms(config["finetuning"]).items()
+    simple = [name for name, facts in models if facts["split"] == split and facts["features"] != MAJORITY]
+    if simple:
+        operand = f"best of {', '.join(simple)}" if len(simple) > 1 else simple[0]
+        ask = f"Does {first} differ from the simple model that validation prefers?"
+        found.append({"ask": ask, "compare": [first, operand]})
+    return found
 
 
 def measure_of(question):
@@ -46,7 +82,7 @@ def names_by(measure, config):
 def check_questions(config):
     """Yield what is wrong with a study's questions, whose form the schema has checked."""
     asked = {}
-    for number, question in enumerate(config["questions"], start=1):
+    for number, question in enumerate(config["questions"] or [], start=1):
         place, compare = f"questions, entry {number}", question["compare"]
         if len({isinstance(one, str) for one in compare}) > 1:
             yield f"{place}, compare: give two arms, or two pairs of arms: [[A, B], [C, D]] asks for (A - B) - (C - D)"
@@ -66,6 +102,9 @@ def unknown_names(question, arms, config):
     """Yield in words which of a question's arms its measure cannot compare."""
     measure = measure_of(question)
     known = names_by(measure, config)
+    for operand in filter(is_best_of, arms):
+        yield from best_of_faults(operand, arms, config["finetuning"], measure)
+    arms = [arm for arm in arms if not is_best_of(arm)]
     others = {arm: name for name in reversed(measures.of_guests()) for arm in names_by(name, config)}
     others |= dict.fromkeys(names_by("accuracy", config), "accuracy")
     for arm in dict.fromkeys(arms):

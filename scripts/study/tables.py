@@ -126,8 +126,6 @@ COLUMNS = {
     "seeds_p_floor": ("share", "", "least p that this test can give with so many seeds"),
     "items_p": ("share", "", "permutation test paired by review, of these models"),
     "items_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms"),
-    "minimum_detectable": ("number", "share", "true difference found with a power of 80 %"),
-    "seeds_needed": ("integer", "seeds", "of each arm, to find the difference seen with a power of 80 %"),
     "probability_better_seeds": (
         "share",
         "",
@@ -140,8 +138,7 @@ COLUMNS = {
         "two-sided, of no difference, over seeds and texts: the larger of the interval's two",
     ),
     "p_holm": ("share", "", "the same after Holm's correction over the arms that are compared with one model"),
-    "claim": ("text", "", "one_seed, none, if_normal or difference: how much may be claimed"),
-    "verdict": ("text", "", "of two arms: the claim in sentences; of a claim: holds, fails, not shown, ..."),
+    "verdict": ("text", "", "of a claim: holds, fails, not shown, ..."),
     "only_a": ("integer", "reviews", "reviews that only the first arm's run has right"),
     "only_b": ("integer", "reviews", "reviews that only the second arm's run has right"),
     "p_value": ("share", "", "exact: McNemar's test, or one-sided binomial (learned.tsv)"),
@@ -149,8 +146,8 @@ COLUMNS = {
     # Recipes: learning rate and epochs.
     "pair": ("text", "", "what a pretrained and a random start share: framework, model, settings that differ"),
     "start": ("text", "", "the same with what the arm starts from"),
-    "peak_lr": ("number", "", "peak learning rate of the recipe; empty where each start has its own"),
-    "epochs": ("integer", "", "passes over the training reviews of the recipe; empty likewise"),
+    "peak_lr": ("number", "", "peak learning rate of the recipe"),
+    "epochs": ("integer", "", "passes over the training reviews of the recipe"),
     "valid_mean": ("share", "", "mean over seeds of valid_accuracy: what the recipe is chosen by"),
     "valid_sd_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
     "best": (
@@ -159,7 +156,6 @@ COLUMNS = {
         "whether the start's recipe: highest valid_mean, of equals the fewest epochs, the lowest rate",
     ),
     "n_tied": ("integer", "recipes", "recipes of the start with this valid_mean"),
-    "comparison": ("text", "", "same recipe, or own best recipe of each start"),
     "joint_low": (
         "number",
         "share",
@@ -173,17 +169,6 @@ COLUMNS = {
     "difference_a": ("number", "share", "pretrained less random on test with the first recipe"),
     "difference_b": ("number", "share", "with the second"),
     "interaction": ("number", "share", "the first difference less the second: 0 where the recipe changes nothing"),
-    "items_margin": (
-        "share",
-        "",
-        "half width of the interval that these test reviews would leave with seeds without end",
-    ),
-    "margin": ("share", "", "half width that margin_seeds is for"),
-    "margin_seeds": (
-        "integer",
-        "seeds",
-        "fewest seeds per arm that would narrow the interval to the margin; empty: no number does, or one seed",
-    ),
     # Learning curves.
     "curve": ("text", "", "what grows: labelled reviews, or pretraining updates"),
     "amount": (

@@ -51,7 +51,7 @@ PRODUCTS = [
         "measured_pairs",
         "measures/pairs.tsv",
         f"measure {PAIR} n_seeds_a n_seeds_b n_test score_difference level score_difference_low score_difference_high "
-        "welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor better claim",
+        "welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor better",
         "other measures by pair of arms",
     ),
 ]

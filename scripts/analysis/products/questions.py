@@ -1,6 +1,7 @@
 """The answers to the questions that the study asked."""
 
 from study.products import Product
+from study.questions import asked_by
 
 PRODUCTS = [
     Product(
@@ -10,8 +11,9 @@ PRODUCTS = [
         "questions_table",
         columns="ask contrast measure unit higher_is_better n_seeds_each n_test score_difference level "
         "score_difference_low score_difference_high equal_within tested p p_holm n_family answer texts_half_width "
-        "seeds_planned seeds_assured n_failed n_runs failure_high learned_difference asked n_runs_then question_sha256",
-        when=lambda config: bool(config["questions"]),
+        "seeds_planned seeds_assured n_failed n_runs failure_high learned_difference chosen asked "
+        "n_runs_then question_sha256",
+        when=lambda config: bool(asked_by(config)),
         caption="questions",
         category="Trust",
         labels={"table": "questions asked, and their answers"},
@@ -38,6 +40,11 @@ COLUMNS = {
     "texts_half_width": ("number", "by measure", "half width that these texts would leave with seeds without end"),
     "seeds_planned": ("integer", "seeds", "of each arm that would settle an open question, by the spread seen"),
     "seeds_assured": ("integer", "seeds", "the same, by the upper bound of that spread"),
+    "chosen": (
+        "text",
+        "",
+        "what validation chose, where the question names the best of several",
+    ),
     "n_failed": ("integer", "runs", "of the question's arms that did not learn (learned.tsv); they are counted"),
     "failure_high": (
         "share",

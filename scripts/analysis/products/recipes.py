@@ -1,7 +1,6 @@
 """Recipes: learning rates and epochs that starts are compared at, where a study tries several."""
 
 from analysis.products.errors import run_keys
-from analysis.products.statistics import PAIRS
 from finetuning.recipes import compared_recipes, tried_recipes
 from study.products import Product, Rule, figure
 
@@ -24,11 +23,6 @@ def has_tried(config):
 def has_compared(config):
     """Say whether pretrained and random arms share several."""
     return bool(compared(config))
-
-
-def has_starts(config):
-    """Say whether starts have a choice that no pair of pretrained and random arms shares."""
-    return len(tried(config)) > len(compared(config))
 
 
 def table(key, file, rule, output, when, columns, label=""):
@@ -57,23 +51,12 @@ PRODUCTS = [
         "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
     ),
     table(
-        "recipe_starts",
-        "recipes/starts.tsv",
-        "compare_starts",
-        "pairs",
-        has_starts,
-        PAIRS,
-        "starts, each with its own recipe",
-    ),
-    table(
         "recipe_differences",
         "recipes/differences.tsv",
         "compare_recipes",
         "differing",
         has_compared,
-        "pair comparison peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level low high joint_low "
-        "joint_high welch_p welch_p_holm seeds_p seeds_p_holm seeds_p_floor seeds_needed items_margin margin "
-        "margin_seeds claim",
+        "pair peak_lr epochs arm_a arm_b n_seeds_a n_seeds_b n_test difference level low high joint_low joint_high",
         "differences by recipe",
     ),
     table(
@@ -99,20 +82,8 @@ RULES = [
     # Chosen on validation; the accuracies on test are for what is said of the choice.
     Rule("choose_recipes", {"runs": "runs"}, {"recipes": tried}, has_tried),
     Rule(
-        "compare_starts",
-        {
-            "runs": "runs",
-            "predictions": "predictions",
-            "table": "recipes",
-            "learned": "learned",
-            "manifest": "manifest",
-        },
-        {"run_keys": run_keys},
-        has_starts,
-    ),
-    Rule(
         "compare_recipes",
-        {"runs": "runs", "predictions": "predictions", "table": "recipes"},
+        {"runs": "runs", "predictions": "predictions"},
         {"run_keys": run_keys, "recipes": compared},
         has_compared,
     ),

@@ -5,8 +5,7 @@ from study.products import ARM, PAIR, RUN, Product, Rule
 
 PAIRS = (
     f"{PAIR} n_seeds_a n_seeds_b n_test difference low high bootstrap_low bootstrap_high welch_p welch_p_holm seeds_p "
-    "seeds_p_holm seeds_p_floor items_p items_p_holm minimum_detectable seeds_needed? items_margin? margin? "
-    "margin_seeds? probability_better_seeds probability_better_bootstrap claim verdict"
+    "seeds_p_holm seeds_p_floor items_p items_p_holm probability_better_seeds probability_better_bootstrap"
 )
 BASELINES = (
     "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low exact_high"
@@ -28,7 +27,7 @@ PRODUCTS = [
         "arms with intervals",
         output="arms",
     ),
-    table("pairs", "statistics/pairs.tsv", PAIRS, "pairs of arms, with verdicts"),
+    table("pairs", "statistics/pairs.tsv", PAIRS, "pairs of arms, exploratory"),
     table(
         "mcnemar",
         "statistics/mcnemar.tsv",
@@ -48,7 +47,7 @@ PRODUCTS = [
     table(
         "against_baselines",
         "statistics/baselines.tsv",
-        f"{ARM} baseline n_seeds n_test level difference low high p p_holm claim",
+        f"{ARM} baseline n_seeds n_test level difference low high p p_holm",
         "arms against simple models",
         "compare_baselines",
         "compared",

@@ -1,9 +1,7 @@
 """Arms and pairs of arms by the measures that the study names beside accuracy."""
 
 import measures
-from common.arms import arm_label
 from report.inputs import Table
-from report.shown import WORDS, conditioned
 
 CHAPTER, PLACE = "Results", 15
 # How values are printed: the format of a table's column and its decimals. Shares are per cent, differences points.
@@ -20,7 +18,6 @@ def facts(study):
         measure = measures.load(name)
         share = measure.UNIT == "share"
         kind, places = SHARE if share else OTHER
-        own_pairs = [row | {"word": verdict(row)} for row in pairs.rows if row["measure"] == name]
         shown.append(
             {
                 "label": measure.LABEL,
@@ -30,14 +27,7 @@ def facts(study):
                 "format": kind,
                 "places": places,
                 "arms": Table([row for row in arms.rows if row["measure"] == name], arms.href),
-                "pairs": Table(own_pairs, pairs.href),
+                "pairs": Table([row for row in pairs.rows if row["measure"] == name], pairs.href),
             }
         )
     return {"shown": shown, "n_rows": study.count(study.path("measured_pairs"))}
-
-
-def verdict(pair):
-    """Return what may be said of two arms by a measure, in a few words."""
-    if pair["claim"] in WORDS:
-        return WORDS[pair["claim"]]
-    return conditioned(f"{arm_label(pair['better'])} is better", pair["claim"] == "difference")

@@ -1,10 +1,8 @@
 """What validation chose of each start's recipes."""
 
 from analysis.looks import PALETTE
-from finetuning.recipes import OWN, SAME
 from report import charts
 from report.inputs import Table
-from report.shown import unshown
 
 CHAPTER, PLACE = "Results", 20
 COLOURS = {"pretrained": PALETTE[0], "random": PALETTE[1]}
@@ -18,95 +16,41 @@ def facts(study):
     """What validation chose of each start's recipes.
 
     Returns:
-        dict: `alone`, the starts that are told by themselves; `starts`, every two starts by their own recipes, where
-        there are such; `pairs`, two starts that share recipes, with whether their difference depends on the recipe.
-        None: no start has several.
+        dict: `arms`, every start that is in no pair; `pairs`, two starts that share recipes. None: no start has several
+        recipes.
     """
     if not study.has("recipes", "recipe_runs"):
         return None
     table, differing = study.table("recipes"), ("recipe_differences", "recipe_interactions")
-    found = {"pairs": [], "starts": None, "n_valid": table.rows[0]["n_valid"]}
+    found = {"pairs": [], "n_valid": table.rows[0]["n_valid"], "arms": table}
     if study.has(*differing, "recipe_figure"):
         tables = {name: study.table(name) for name in ("recipes", *differing, "recipe_runs")}
         names = dict.fromkeys(row["pair"] for row in tables["recipe_differences"].rows)
         found |= {
-            "pairs": [one_pair(study, pair, tables) for pair in names],
+            "pairs": [one_pair(pair, tables) for pair in names],
             "drawing": study.drawing(study.path("recipe_figure")),
             "runs_href": tables["recipe_runs"].href,
-            "n_tests": study.count(study.path("recipe_differences")),
         }
-    if study.has("recipe_starts"):
-        found |= {"starts": study.table("recipe_starts"), "n_starts": study.count(study.path("recipe_starts"))}
-    told = {one["pair"] for one in found["pairs"]}
-    rest = [row for row in table.rows if row["pair"] not in told]
-    return found | {"alone": alone(study, rest), "arms": Table(rest, table.href)}
+    paired = {one["pair"] for one in found["pairs"]}
+    return found | {"alone": Table([row for row in table.rows if row["pair"] not in paired], table.href)}
 
 
-def alone(study, rows):
-    """Return each start's own recipe: the row that validation chose, and how many recipes there were.
+def one_pair(pair, tables):
+    """Return the tables of one pair of starts, its panels, and the row that validation chose of each start.
 
     Args:
-        study: the study's files.
-        rows: of recipes.tsv.
-    """
-    return [
-        {
-            "best": row,
-            "n_tried": study.count(study.path("recipes"), start=row["start"]),
-            "arms": {other["arm"] for other in rows if other["start"] == row["start"]},
-        }
-        for row in rows
-        if row["best"] == "true"
-    ]
-
-
-def one_pair(study, pair, tables):
-    """Return what is said of one pair of starts.
-
-    Args:
-        study: the study's files.
         pair: name of the pair.
         tables: {input: `Table`}.
     """
-    arms, differing, interacting, seeds = (
-        [row for row in table.rows if row["pair"] == pair] for table in tables.values()
-    )
-    shared = [row for row in differing if row["comparison"] == SAME]
-    best = {row["init"]: row for row in arms if row["best"] == "true"}
-    own = next(row for row in differing if row["comparison"] == OWN)
+    arms, shared, interacting, seeds = ([row for row in table.rows if row["pair"] == pair] for table in tables.values())
     return {
         "pair": pair,
-        "answer": judge(interacting),
-        "lowest": min(shared, key=lambda row: float(row["difference"])),
-        "highest": max(shared, key=lambda row: float(row["difference"])),
-        "n_twos": study.count(study.path("recipe_interactions"), pair=pair),
-        "best": best,
-        "tied": [row for row in best.values() if row["n_tied"] != "1"],
-        "own": own | {"reason": unshown(own)},
+        "best": {row["init"]: row for row in arms if row["best"] == "true"},
         "panels": panels(arms, shared, seeds),
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),
         "interactions": Table(interacting, tables["recipe_interactions"].href),
     }
-
-
-def judge(interacting):
-    """Return whether the difference depends on the recipe: name of the answer, its CSS class, the two that show it.
-
-    It does where the joint interval of what two recipes' differences differ by leaves 0 out; of several, the two
-    recipes that are furthest apart are named.
-
-    Args:
-        interacting: rows of recipes/interactions.tsv of one pair of starts.
-    """
-    if not interacting:
-        return {"name": "single", "class": "open"}
-    if not all(row["joint_low"] for row in interacting):
-        return {"name": "undecided", "class": "open"}
-    apart = [row for row in interacting if float(row["joint_low"]) > 0 or float(row["joint_high"]) < 0]
-    if not apart:
-        return {"name": "not_shown", "class": "open"}
-    return {"name": "depends", "class": "shown", "two": max(apart, key=lambda row: abs(float(row["interaction"])))}
 
 
 def panels(arms, shared, seeds):
@@ -186,7 +130,7 @@ def gaps(shared, scales):
     if not shared:
         return []
     x, z = scales
-    where = {name: shared[0][name] for name in ("pair", "comparison", "epochs")}
+    where = {name: shared[0][name] for name in ("pair", "epochs")}
     words = "learning rate {peak_lr|rate}, {epochs} epochs: "
 
     def span(low, high, look):
