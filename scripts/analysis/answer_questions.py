@@ -193,7 +193,7 @@ def answer(questions, registered, by_measure, learned, options, valid=None):
         low, high = contrasts.interval_of(terms, row["score_difference"], options["level"])
         note = registered[key]
         row |= {"measure": name, "unit": measure.UNIT, "higher_is_better": measure.HIGHER_IS_BETTER}
-        row |= failures(question, arms, flags) | {"chosen": chosen}
+        row |= failures(question, arms, flags) | {"validation_chose": chosen}
         row |= {"level": options["level"], "score_difference_low": low, "score_difference_high": high}
         row |= {"asked": note["asked"], "n_runs_then": len(note["runs"]), "question_sha256": key} | tested(row, terms)
         rows.append(row)

@@ -4,7 +4,7 @@ import numpy as np
 
 from common.arms import Arm
 
-OPTIONS = {"alpha": 0.05, "level": 0.95, "power": 0.8, "margin": 0.015, "resamples": 999, "bootstrap": 1000, "seed": 1}
+OPTIONS = {"alpha": 0.05, "level": 0.95, "resamples": 999, "bootstrap": 1000, "seed": 1}
 
 
 def facts(framework, init):

@@ -2,9 +2,9 @@
 
 import random
 
-from analysis import choose_recipes, compare_recipes, compare_starts
+from analysis import choose_recipes, compare_recipes
 from finetuning.recipes import compared_recipes, tried_recipes
-from support.result_sets import OPTIONS, make_errors, make_rest, simulated, write_tables
+from support.result_sets import make_errors, make_rest, simulated, write_tables
 from support.settings import defaults
 
 RATES, EPOCHS, SEEDS = (1.0e-5, 3.0e-4), (5, 10), (1, 2, 3)
@@ -82,13 +82,9 @@ def compare(folder, files, section):
     made = {"recipes": str(folder / "recipes.tsv"), "recipe_runs": str(folder / "recipes/runs.tsv")}
     choose_recipes.main(files["runs"], tried, made["recipes"], made["recipe_runs"])
     compared = compared_recipes(tried)
-    if len(tried) > len(compared):
-        made["recipe_starts"] = str(folder / "recipes/starts.tsv")
-        given = [(files | made)[name] for name in ("runs", "predictions", "recipes", "learned", "manifest")]
-        compare_starts.main(*given, keys, made["recipe_starts"], OPTIONS)
     if compared:
         differing = [str(folder / "recipes" / f"{name}.tsv") for name in ("differences", "interactions")]
-        compare_recipes.main(files["runs"], files["predictions"], made["recipes"], keys, compared, *differing)
+        compare_recipes.main(files["runs"], files["predictions"], keys, compared, *differing)
         made |= dict(zip(("recipe_differences", "recipe_interactions"), differing, strict=True))
     return made
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analysis import (
     aggregate_runs,
+    answer_questions,
     compute_statistics,
     count_errors,
     measure_classes,
@@ -23,6 +24,7 @@ from common.files import read_json, sha256, write_json, write_lines, write_text,
 from common.frames import read_frame
 from finetuning import select_checkpoint
 from report import build_report, check_report
+from study.questions import REGISTER, register
 from support.frames import write_frame
 from support.report_study import TEMPLATES
 
@@ -149,7 +151,8 @@ def write_tables(folder, labels, arms, n_valid=20, epochs=2):
         runs, predictions, paths["keys"], manifest, *tables, out("statistics/method.json"), out("learned.tsv"), OPTIONS
     )
     count_errors.main(predictions, out("errors.tsv"))
-    return {
+    asked = ask(folder, [name_of(*key) for key in arms], runs, predictions, out("learned.tsv"), paths["keys"])
+    return asked | {
         "runs": runs,
         "history": history,
         "test_accuracy": accuracy[0],
@@ -170,6 +173,17 @@ def write_tables(folder, labels, arms, n_valid=20, epochs=2):
         "training_benchmarks": paths["benchmarks"],
         "manifest": manifest,
     }
+
+
+def ask(folder, arms, runs, predictions, learned, keys):
+    """Ask whether each arm differs from the first, before any run; return build_report's input, none of one arm."""
+    questions = [{"ask": f"Does {name} differ from {arms[0]}?", "compare": [name, arms[0]]} for name in arms[1:]]
+    if not questions:
+        return {}
+    register(str(folder), questions, lambda measure: [])
+    path, noted = str(folder / "questions.tsv"), str(folder / REGISTER)
+    answer_questions.main(runs, predictions, [], learned, path, keys, [], questions, noted)
+    return {"questions": path}
 
 
 def majority_of(manifest):
@@ -241,14 +255,13 @@ def check_page(folder, files, settings, commit=COMMIT):
 
 def against_baselines(arms, generator):
     """Rows of statistics/baselines.tsv by chance: an arm that is ahead, one that is not shown, one of one seed, ..."""
-    claims = ("difference", "none", "one_seed")
     for place, (arm, name) in enumerate(itertools.product(arms, ("tfidf_words", "tfidf_characters"))):
-        difference, claim = generator.uniform(-0.3, 0.3), claims[place // 2 % 3]
+        difference, one_seed = generator.uniform(-0.3, 0.3), place // 2 % 3 == 2
         bounds = {"low": difference - 0.1, "high": difference + 0.1, "p": 0.01, "p_holm": generator.random()}
-        bounds = dict.fromkeys(bounds, "") if claim == "one_seed" else bounds
+        bounds = dict.fromkeys(bounds, "") if one_seed else bounds
         facts = {"arm": arm, "framework": arm.partition("-")[0], "model": "checkpoint", "init": "random"}
         facts |= {"baseline": name, "n_seeds": 3, "n_test": 200, "level": 0.95, "difference": difference}
-        yield facts | bounds | {"claim": claim}
+        yield facts | bounds
 
 
 def make_rest(folder, generator, arms=("fairseq-random", "huggingface-random")):

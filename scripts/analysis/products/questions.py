@@ -11,7 +11,7 @@ PRODUCTS = [
         "questions_table",
         columns="ask contrast measure unit higher_is_better n_seeds_each n_test score_difference level "
         "score_difference_low score_difference_high equal_within tested p p_holm n_family answer texts_half_width "
-        "seeds_planned seeds_assured n_failed n_runs failure_high learned_difference chosen asked "
+        "seeds_planned seeds_assured n_failed n_runs failure_high learned_difference validation_chose asked "
         "n_runs_then question_sha256",
         when=lambda config: bool(asked_by(config)),
         caption="questions",
@@ -40,11 +40,7 @@ COLUMNS = {
     "texts_half_width": ("number", "by measure", "half width that these texts would leave with seeds without end"),
     "seeds_planned": ("integer", "seeds", "of each arm that would settle an open question, by the spread seen"),
     "seeds_assured": ("integer", "seeds", "the same, by the upper bound of that spread"),
-    "chosen": (
-        "text",
-        "",
-        "what validation chose, where the question names the best of several",
-    ),
+    "validation_chose": ("text", "", "arms, where the question names the best of several"),
     "n_failed": ("integer", "runs", "of the question's arms that did not learn (learned.tsv); they are counted"),
     "failure_high": (
         "share",

@@ -7,7 +7,6 @@ from scipy import stats
 from analysis.arm_pairs import OPTIONS
 from analysis.compare_baselines import against, by_model
 from analysis.inference import exact_interval, fixed_contrast
-from analysis.verdicts import judge_fixed
 from common.arms import Arm
 
 
@@ -108,17 +107,3 @@ def test_the_family_is_the_arms_of_one_model_and_subsets_meet_their_own():
     assert (
         first["n_correct_test"] == drawn["whole"][1].sum() and first["test_accuracy"] == first["n_correct_test"] / 200
     )
-
-
-@pytest.mark.parametrize(
-    ("row", "claim"),
-    [
-        ({"n_seeds": 1, "low": None, "high": None, "p_holm": None}, "one_seed"),
-        ({"n_seeds": 3, "low": 0.01, "high": 0.05, "p_holm": 0.04}, "difference"),
-        ({"n_seeds": 3, "low": 0.01, "high": 0.05, "p_holm": 0.06}, "none"),
-        ({"n_seeds": 3, "low": -0.01, "high": 0.05, "p_holm": 0.5}, "none"),
-        ({"n_seeds": 3, "low": 0.9, "high": 1.0, "p_holm": None}, "difference"),
-    ],
-)
-def test_what_may_be_claimed(row, claim):
-    assert judge_fixed(row) == claim

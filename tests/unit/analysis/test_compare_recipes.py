@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from analysis import compare_recipes, inference
-from analysis.choose_recipes import choose
-from analysis.compare_recipes import OPTIONS, compare, differences
+from analysis.compare_recipes import OPTIONS, compare
 from common.files import read_tsv
 from support.arms import arm
-from support.recipe_study import finetuning, make_recipes, recipes
+from support.recipe_study import finetuning, make_recipes
 
 RECIPE_INPUTS = ("recipes", "recipe_differences", "recipe_interactions", "recipe_runs")
 
@@ -36,8 +35,6 @@ def test_other_test_answers_choose_no_other_recipe(written):
         "Hugging Face, pretrained",
         "Hugging Face, random",
     ]
-    own = [[rows[-1][key] for key in ("comparison", "arm_a", "arm_b")] for _, rows, *_ in written.values()]
-    assert own[0] == own[1] and own[0][0] == "own best recipe"
 
 
 def test_the_best_on_test_is_not_taken_for_the_best(written):
@@ -52,14 +49,13 @@ def test_the_best_on_test_is_not_taken_for_the_best(written):
     assert missed
 
 
-def test_every_shared_recipe_and_the_own_best_are_compared(written):
+def test_every_shared_recipe_is_compared(written):
     rows = written["as it is"][1]
-    assert [(row["comparison"], row["epochs"], row["peak_lr"]) for row in rows] == [
-        ("same recipe", "5", "1e-05"),
-        ("same recipe", "5", "0.0003"),
-        ("same recipe", "10", "1e-05"),
-        ("same recipe", "10", "0.0003"),
-        ("own best recipe", "", ""),
+    assert [(row["epochs"], row["peak_lr"]) for row in rows] == [
+        ("5", "1e-05"),
+        ("5", "0.0003"),
+        ("10", "1e-05"),
+        ("10", "0.0003"),
     ]
     assert all(row["arm_a"].startswith("pretrained") and row["arm_b"].startswith("random") for row in rows)
     # Four shared recipes: six times two of them.
@@ -85,40 +81,11 @@ def test_a_difference_is_pretrained_less_random_with_the_studys_own_interval():
     # Four intervals at once: each at 1 - 0.05 / 4.
     assert (row["joint_low"], row["joint_high"]) == inference.difference_interval(*correct, 0.9875)
     assert row["joint_low"] < row["low"] < row["high"] < row["joint_high"]
-    assert row["seeds_p_floor"] == pytest.approx(0.1)  # 2 / C(6, 3)
-
-
-def test_holm_is_over_all_rows_of_the_table():
-    of = recipes(
-        a=("pretrained", 1e-5, 5), b=("random", 1e-5, 5), c=("pretrained", 1e-4, 5), d=("random", 1e-4, 5)
-    )  # fmt: skip
-    of |= {f"{name}2": facts | {"pair": "q", "start": f"q, {facts['init']}"} for name, facts in of.items()}
-    arms = {name: arm([0.5 + 0.04 * k, 0.51 + 0.05 * k, 0.52 + 0.05 * k]) for k, name in enumerate(of)}
-    rows = differences(arms, of, choose(arms, of), OPTIONS)
-    assert len(rows) == 6
-    assert [row["welch_p_holm"] for row in rows] == inference.holm([row["welch_p"] for row in rows])
-    assert min(row["welch_p_holm"] for row in rows) == pytest.approx(6 * min(row["welch_p"] for row in rows))
-
-
-def test_the_own_best_compares_the_arms_that_validation_chose():
-    of = recipes(
-        a=("pretrained", 1e-5, 5), b=("random", 1e-5, 5), c=("pretrained", 1e-4, 5), d=("random", 1e-4, 5)
-    )  # fmt: skip
-    arms = {
-        "a": arm([0.60, 0.61, 0.62], valid=[0.9, 0.9, 0.9]),
-        "b": arm([0.90, 0.91, 0.92], valid=[0.5, 0.5, 0.5]),
-        "c": arm([0.70, 0.71, 0.72], valid=[0.8, 0.8, 0.8]),
-        "d": arm([0.50, 0.51, 0.52], valid=[0.6, 0.6, 0.6]),
-    }
-    row = differences(arms, of, choose(arms, of), OPTIONS)[-1]
-    assert (row["arm_a"], row["arm_b"], row["peak_lr"]) == ("a", "d", None)
-    assert row["difference"] == pytest.approx(0.10)  # 0.61 - 0.51
 
 
 def test_one_seed_has_no_interval(tmp_path):
     files = make_recipes(tmp_path, finetuning(), seeds=(1,))
     rows = read_tsv(files["recipe_differences"])
-    assert {row["claim"] for row in rows} == {"one_seed"}
     assert {row["low"] for row in rows} == {row["joint_high"] for row in rows} == {""}
     assert {row["t_low"] for row in read_tsv(files["recipes"])} == {""}
 

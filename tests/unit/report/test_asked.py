@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.asked import told, unseen_failures, written
+from report.asked import answered, unseen_failures, written
 from report.numbers import Value
 
 ROW = {"answer": "open", "n_runs_then": "0", "n_failed": "0", "measure": "accuracy", "score_difference": "0.05"}
@@ -11,7 +11,7 @@ ROW |= {"contrast": "fairseq-pretrained - tfidf_words", "score_difference_low": 
 
 
 def of(**changes):
-    return told(ROW | changes)
+    return answered(ROW | changes)
 
 
 def test_an_interval_without_zero_beside_an_open_answer_is_explained():

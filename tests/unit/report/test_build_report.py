@@ -485,78 +485,16 @@ def test_equal_means_are_not_ranked(tmp_path):
     assert "fairseq, pretrained and Hugging Face, pretrained share the highest mean test accuracy, 80.00 %" in text
 
 
-PAIR = {"arm_a": "fairseq-pretrained", "framework_a": "fairseq", "model_a": "checkpoint", "init_a": "pretrained"}
-PAIR |= {"arm_b": "fairseq-random", "framework_b": "fairseq", "model_b": "checkpoint", "init_b": "random"}
-PAIR |= {"n_seeds_a": 3, "n_seeds_b": 3, "n_test": 2000, "difference": 0.13, "low": 0.11, "high": 0.15}
-PAIR |= {"seeds_p_floor": 0.1, "welch_p_holm": 0.01, "minimum_detectable": 0.03, "seeds_needed": 2}
-PAIR |= {"items_margin": 0.012, "margin": 0.015, "margin_seeds": 9}
-PAIR |= {"seeds_p": 0.1, "seeds_p_holm": 0.3}
-
-
-def with_pair(folder, files, **facts):
-    """The page's text where one pair of arms has been compared."""
-    row = {**PAIR, "claim": "difference", "verdict": "As the tests have it.", **facts}
-    write_tsv(folder / "pairs.tsv", [row], tuple(row))
-    return text_of(build(folder, files | {"pairs": str(folder / "pairs.tsv")}))
-
-
-def test_a_question_is_answered_as_far_as_its_pair_carries(study, tmp_path):
-    _, files, _ = study
-    text = with_pair(tmp_path, files)
-    assert "says nothing about the arms" not in text and "As the tests have it." in text
-    assert "Does pretraining help? Yes fairseq, pretrained scores 13.00 points higher than fairseq, random" in text
-    assert "(95 % interval +11.00 to +15.00)." in text and "+13.00 higher +11.00 to +15.00" in text
-    text = with_pair(tmp_path, files, claim="if_normal")
-    assert "Does pretraining help? Yes, assuming normality" in text
-    assert (
-        "This takes the seeds’ accuracies as normally distributed; a permutation of 3 seeds per arm does not confirm "
-        "it (p = 0.3 after Holm’s correction; 0.1 before it, the least that it can give)."
-    ) in text
-    # Where the permutation could have given less, it is not to blame.
-    text = with_pair(tmp_path, files, claim="if_normal", seeds_p=0.2, seeds_p_holm=0.6)
-    assert "does not confirm it (p = 0.6 after Holm’s correction)." in text
-    # The other way round, the interval is turned, too.
-    text = with_pair(tmp_path, files, difference=-0.13, low=-0.15, high=-0.11)
-    assert "Does pretraining help? No, it harms fairseq, random scores 13.00 points higher" in text
-    assert "(95 % interval +11.00 to +15.00)." in text and "−13.00 lower −15.00 to −11.00" in text
-
-
-def test_an_undecided_pair_says_what_the_seeds_could_have_shown(study, tmp_path):
-    _, files, _ = study
-    facts = {"arm_b": "huggingface-pretrained", "framework_b": "huggingface", "init_b": "pretrained", "claim": "none"}
-    text = with_pair(tmp_path, files, **facts, difference=-0.0072, low=-0.03, high=0.0156, seeds_needed=29)
-    assert "its lead over fairseq, pretrained is not shown to be more than chance" in text
-    assert (
-        "Do the frameworks differ? Not shown No difference that 3 seeds per arm can show: Hugging Face, pretrained is "
-        "ahead of fairseq, pretrained by 0.72 points (95 % interval −1.56 to +3.00). With an uncorrected t-test, "
-        "these seeds had an 80 % chance to show a difference of 3.00 points. A t-test would need about 29 seeds per "
-        "arm to show the 0.72 seen."
-    ) in text
-    assert "−0.72 not shown −3.00 to +1.56" in text
-    # Only the correction stands against it: these seeds do show it by themselves, and power is not the question.
-    corrected = {"difference": -0.1243, "low": -0.1571, "high": -0.0915, "welch_p": 0.0036, "welch_p_holm": 0.098}
-    text = with_pair(tmp_path, files, **facts | corrected, seeds_needed=4)
-    assert (
-        "After Holm’s correction no difference is shown (p = 0.098): Hugging Face, pretrained is ahead of fairseq, "
-        "pretrained by 12.43 points (95 % interval +9.15 to +15.71)."
-    ) in text
-    assert "3 seeds per arm can show" not in text.split("Do the frameworks differ?")[1].split("Do the arms beat")[0]
-    assert "to show the 12.43 seen" not in text
-    # A gap that rounds to nothing is no gap of nothing.
-    text = with_pair(tmp_path, files, **facts, difference=-0.00002, low=-0.03, high=0.0156, seeds_needed="")
-    assert "is ahead of fairseq, pretrained by less than a hundredth of a point (95 % interval" in text
-    text = with_pair(tmp_path, files, **facts | {"claim": "one_seed", "n_seeds_a": 1}, low="", high="")
-    assert "with one seed this may be chance" in text
-    equal = with_pair(tmp_path, files, **facts, difference=0.0, low=-0.02, high=0.02, seeds_needed="")
-    assert "can show: the means are equal." in equal
-    # Nothing is said of fewer seeds than there are, and nothing of seeds that do not vary.
-    enough = with_pair(tmp_path, files, **facts, difference=-0.0072, low=-0.03, high=0.0156, seeds_needed=3)
-    assert "show a difference of 3.00 points." in enough and "would need" not in enough
-    still = {"minimum_detectable": 0.0, "seeds_needed": ""}
-    told = with_pair(tmp_path, files, **facts, difference=-0.0072, low=-0.03, high=0.0156, **still)
-    assert "80 % chance" not in told and "seeds that do not vary have no spread to plan from." in told
-    alone = with_pair(tmp_path, files, **facts | {"claim": "one_seed"}, difference=0.0, low="", high="", n_seeds_a=1)
-    assert "The means of fairseq, pretrained and Hugging Face, pretrained are equal, but with one seed" in alone
+def test_questions_lead_and_pairs_are_exploratory(study):
+    _, files, html = study
+    text = text_of(html)
+    for row in read_tsv(files["questions"]):
+        assert row["ask"] in text
+    assert "Exploratory: these differences describe the runs. What was asked is answered above." in text
+    without = {name: path for name, path in files.items() if name != "questions"}
+    text = text_of(build(study[0], without))
+    assert "The study asked nothing, so the order of the means describes these runs" in text
+    assert "The study asked nothing beforehand." in text
 
 
 def test_counts_that_do_not_agree_are_told_at_the_head_of_the_page(study, tmp_path):
@@ -568,43 +506,6 @@ def test_counts_that_do_not_agree_are_told_at_the_head_of_the_page(study, tmp_pa
         text = text_of(build(tmp_path, files | {"parameter_ledger": str(path)}))
         assert ("The parameter ledger does not agree" in text) == (not agrees)
         assert ("(counted: x, tokens)" in text) == (not agrees)
-
-
-def test_the_answer_compares_with_the_simple_model_that_validation_prefers(study, tmp_path):
-    _, files, _ = study
-    arms = read_tsv(files["test_accuracy"])
-    models, compared = str(tmp_path / "baselines.tsv"), str(tmp_path / "against.tsv")
-    rows = [
-        {"baseline": name, "features": f"{name} here", "valid_accuracy": valid, "test_accuracy": test}
-        | {"exact_low": 0.1, "exact_high": 0.9, "n_test": 2000}
-        for name, valid, test in (("majority", 1, 1), ("tfidf_words", 0.9, 0.85), ("tfidf_characters", 0.8, 0.99))
-    ]
-    write_tsv(models, rows, tuple(rows[0]))
-
-    def told(*differences, claim="difference"):
-        rows = []
-        for arm, difference in zip(arms, differences, strict=True):
-            facts = {name: arm[name] for name in ("arm", "framework", "model", "init")}
-            bounds = {"low": difference - 0.01, "high": difference + 0.01, "p": 0.01, "p_holm": 0.03}
-            own = "none" if abs(difference) <= 0.01 else claim
-            bounds = dict.fromkeys(bounds, "") if own == "one_seed" else bounds
-            facts |= {"n_seeds": 3, "n_test": 2000, "level": 0.95, "difference": difference, "claim": own} | bounds
-            rows += [facts | {"baseline": name} for name in ("tfidf_words", "tfidf_characters")]
-        write_tsv(compared, rows, tuple(rows[0]))
-        page = text_of(build(tmp_path, files | {"baselines": models, "against_baselines": compared}))
-        return re.search("Do the arms beat a simple model\\? (.*?) No test of differences", page)[1]
-
-    below = told(-0.05, -0.2, -0.03)
-    # Not the one that does best on test.
-    assert below.startswith("No, they fall below The model is tfidf_words here with logistic regression")
-    assert "fairseq, pretrained is behind by 5.00 points (95 % interval +4.00 to +6.00; p 0.03): shown." in below
-    mixed = told(0.05, -0.2, 0.005)
-    assert mixed.startswith("It depends") and "Hugging Face, pretrained is ahead by 0.50 points" in mixed
-    assert "interval −0.50 to +1.50; p 0.03): not shown." in mixed and "overlap" not in mixed
-    # The interval, of one comparison, leaves 0 out; the corrected test does not show it.
-    assert "): not shown after the correction." in told(0.05, 0.05, 0.05, claim="none")
-    single = told(0.05, 0.05, 0.05, claim="one_seed")
-    assert single.startswith("Cannot be decided") and "ahead by 5.00 points; one seed gives no interval." in single
 
 
 def test_the_curve_of_a_checkpoint_made_here_is_shown(study, tmp_path):

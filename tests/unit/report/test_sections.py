@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("jinja2")
 
+
 from common.files import read_tsv, write_tsv
 from report.formats import FORMATS
 from report.inputs import Study
 from report.page import Page
 from report.sections.checkpoint.facts import facts as checkpoint
-from report.shown import unshown
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
 
@@ -173,14 +173,6 @@ def test_frameworks_are_compared_by_arms_that_differ_in_nothing_else(tmp_path):
     text = section(make_page(tmp_path, files, settings), "frameworks")
     assert "fair and same" in text or "same is better than fair" in text or "fair is better than same" in text
     assert "fast" not in text
-
-
-def test_why_recipes_show_no_difference():
-    row = {"low": "-0.01", "high": "0.02", "welch_p": "0.3"}
-    assert unshown(row) == "interval"
-    assert unshown(row | {"low": "0.001", "welch_p_holm": "0.4"}) == "correction"
-    assert unshown(row | {"low": "0.001", "welch_p_holm": ""}) == "undefined"
-    assert unshown(row | {"low": "", "high": ""}) == "interval"
 
 
 def test_columns_with_signs_and_spreads_sort_by_their_numbers(tmp_path):

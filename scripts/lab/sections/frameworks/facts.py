@@ -3,20 +3,18 @@
 import frameworks
 from report.formats import FILTERS
 from report.inputs import Table
-from report.sections.answer.facts import pairs_asked
 
 CHAPTER, PLACE = "Can it be trusted?", 60
 
 
 def facts(study):
     """What using each framework took, what differs by default, and what it changed."""
-    names = ("framework_steps", "framework_summary", "framework_defaults", "pairs")
+    names = ("framework_steps", "framework_summary", "framework_defaults")
     if not study.has(*names):
         return None
     steps = study.table("framework_steps")
     settings = study.settings.get("finetuning") or {}
     arms, mode = settings.get("arms") or {}, settings.get("protocol", "")
-    asked = pairs_asked(study.table("pairs").rows, arms)
     files = [
         {"framework": row["framework"], "rule": row["rule"], "file": FILTERS["word"](row["files"], place)}
         for row in steps.rows
@@ -35,6 +33,5 @@ def facts(study):
         "summary": study.table("framework_summary"),
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
-        "pairs": asked.get("frameworks", []),
         "modes": sorted({arm.get("protocol") or mode for arm in arms.values()}),
     }

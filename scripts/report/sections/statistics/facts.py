@@ -1,10 +1,10 @@
-"""Intervals of the arms, tests of their differences, and what can be claimed."""
+"""Intervals of the arms and tests of their differences, exploratory."""
 
 CHAPTER, PLACE = "Can it be trusted?", 10
 
 
 def facts(study):
-    """Intervals of the arms, tests of their differences, and what can be claimed."""
+    """Intervals of the arms and tests of their differences, exploratory."""
     if not study.has("pairs", "arm_statistics"):
         return None
     return {"arms": study.table("arm_statistics"), "pairs": study.table("pairs")}
