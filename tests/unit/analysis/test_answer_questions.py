@@ -32,7 +32,9 @@ def made(tmp_path_factory):
             path = folder / arm / f"seed{seed}.tsv"
             accuracy = write(path, bound)
             facts = {"framework": "huggingface", "model": "checkpoint", "init": "random", "seed": str(seed)}
-            rows.append({"arm": arm, **facts, "test_accuracy": repr(accuracy)})
+            # Validation prefers `poor` for its second seed alone.
+            valid = 0.9 if (arm, seed) in (("poor", 2), ("alike", 1)) else 0.6
+            rows.append({"arm": arm, **facts, "valid_accuracy": repr(valid), "test_accuracy": repr(accuracy)})
             paths.append(str(path))
             keys.append((arm, str(seed)))
     write(folder / "simple.tsv", 0.2)
@@ -80,6 +82,25 @@ def test_each_answer(made, tmp_path):
         assert row["p_holm"] == ("" if p is None else repr(p))
         assert (row["answer"] in ("difference", "equal", "beyond")) == (p is not None and p <= 0.05)
     assert rows[5]["n_seeds_each"] == "3 -" and rows[6]["contrast"] == "good - poor - alike + simple"
+
+
+def test_the_best_of_several_is_chosen_for_each_seed_by_the_other_seeds(made, tmp_path):
+    operand = "best of alike, poor"
+    asked = ask(operand, "simple", "Better?", among={operand: ["alike", "poor"]})
+    plain = [ask("alike", "simple", "Alike?"), ask("poor", "simple", "Poor?")]
+    best, alike, poor = answered(made, tmp_path, asked, *plain)
+    # Seed 1 sees alike .6 .6 and poor .9 .6; seed 2 alike .9 .6 and poor .6 .6; seed 3 alike .9 .6 and poor .6 .9.
+    assert best["validation_chose"] == f"{operand}: poor (1 of 3 seeds), alike (2 of 3 seeds)"
+    assert best["contrast"] == "best_of(alike,poor) - simple" and alike["validation_chose"] == ""
+    folder, _, _ = made
+    scores = {(row["arm"], row["seed"]): float(row["test_accuracy"]) for row in read_tsv(folder / "runs.tsv")}
+    simple = read_tsv(folder / "simple.tsv")
+    level = sum(row["label"] == row["prediction"] for row in simple) / N
+    expected = (scores["poor", "1"] + scores["alike", "2"] + scores["alike", "3"]) / 3 - level
+    assert float(best["score_difference"]) == pytest.approx(expected)
+    # The first seed's run is the one that failed.
+    assert (best["n_failed"], best["n_runs"]) == ("1", "3")
+    assert float(poor["score_difference"]) < expected < float(alike["score_difference"])
 
 
 def test_failed_runs_are_told_with_what_the_others_say(made, tmp_path):

@@ -399,7 +399,7 @@ def test_errors_planted_in_every_kind_of_picture_and_in_the_first_screen_are_cau
 EDITS = [
     (
         "an answer",
-    ("an answer", 'verdict">Not settled</span>', 'verdict">Difference shown</span>', "answer"),
+        ("an answer", 'verdict">Not settled</span>', 'verdict">Difference shown</span>', "answer"),
         '<span class="verdict">Difference shown</span>',
         "answer",
     ),

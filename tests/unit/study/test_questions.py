@@ -6,6 +6,7 @@ import pytest
 
 from common.errors import StudyError
 from study import questions
+from study.grids import expand_grids
 from support.settings import message
 
 A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
@@ -48,6 +49,65 @@ def refused(*asked):
 )
 def test_what_asks_nothing_is_refused(changes, said):
     assert said in refused(ASKED | changes)
+
+
+@pytest.mark.parametrize(
+    ("compare", "said"),
+    [
+        (["best of zzz", B], "zzz is no arm, no arm of a grid and no simple model"),
+        (["best of fairseq-pretrainet, " + B, C], f"Did you mean {A}?"),
+        ([f"best of {A}", B], f"best of {A} has 1 to choose from; name two or more"),
+        ([f"best of {A}, tfidf_words", B], "arms and simple models are chosen apart"),
+        ([f"best of {A}, {B}", B], f"may choose {B}, which the question names on its own, too"),
+        ([f"best of {A}, {B}", f"best of {B}, {C}"], f"may choose {B}"),
+        (["best of ", B], "is no arm"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused(compare, said):
+    assert said in refused(ASKED | {"compare": compare})
+
+
+def test_a_choice_among_arms_of_question_answering_is_refused():
+    asked = {"ask": "Is it?", "compare": ["best of rank4, rank16", "base"], "measure": "chrf"}
+    assert "validation chooses among arms of fine-tuning only" in refused(asked)
+
+
+def config_of(arms, asked, baselines=("majority", "tfidf_words", "tfidf_characters"), grids=()):
+    plain = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+    finetuning = {"arms": {name: plain | facts for name, facts in arms.items()}, "baselines": list(baselines)}
+    finetuning |= {"training": {"lr": 1e-5, "epochs": 5}, "grids": list(grids)}
+    if grids:
+        expand_grids(finetuning)
+    return {"questions": asked, "finetuning": finetuning}
+
+
+def test_a_study_without_questions_asks_by_the_rule():
+    found = questions.asked_by(config_of({"one": {}, "two": {}, "three": {}}, None))
+    operand = "best of tfidf_words, tfidf_characters"
+    assert [one["compare"] for one in found] == [["two", "one"], ["three", "one"], ["one", operand]]
+    assert found[2]["among"] == {operand: ["tfidf_words", "tfidf_characters"]} and "among" not in found[0]
+    # The simple model learns from the first arm's texts; one of them is no choice, and none no question.
+    found = questions.asked_by(config_of({"few": {"n_train": 9}}, None))
+    assert found[0]["compare"] == ["few", "best of tfidf_words-n9, tfidf_characters-n9"]
+    assert (
+        questions.asked_by(config_of({"one": {}}, None, ["majority", "tfidf_words"]))[0]["compare"][1] == "tfidf_words"
+    )
+    assert questions.asked_by(config_of({"one": {}}, None, ["majority"])) == []
+    # A list without a question asks nothing.
+    assert questions.asked_by(config_of({"one": {}, "two": {}}, [])) == []
+
+
+def test_the_best_of_a_grids_arm_is_one_of_its_cells():
+    grids = [{"arms": ["a", "a-b"], "lr": [1e-3, 2.5e-4], "epochs": [10, 5]}]
+    config = config_of(
+        {"a": {}, "a-b": {}, "a-other": {}}, [ASKED | {"compare": ["best of a", "best of a-b"]}], grids=grids
+    )
+    (found,) = questions.asked_by(config)
+    # Fewest epochs and lowest rate first; the arms of another name with the same beginning are none.
+    names = ["lr2.5e-4-epochs5", "lr1e-3-epochs5", "lr2.5e-4-epochs10", "lr1e-3-epochs10"]
+    assert found["among"] == {f"best of {arm}": [f"{arm}-{name}" for name in names] for arm in ("a", "a-b")}
+    # What there is to choose from makes another question of it.
+    assert questions.digest(found) != questions.digest(found | {"among": {}})
 
 
 def test_a_sentence_is_asked_once():
