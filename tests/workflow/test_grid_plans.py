@@ -37,7 +37,6 @@ def test_the_study_of_recipes_is_a_grid_of_two_starts(tmp_path):
     # 2 starts x 4 rates x 2 numbers of epochs x 3 seeds
     assert rules["finetune_huggingface"] == rules["evaluate_huggingface"] == 48
     assert rules["choose_recipes"] == rules["compare_recipes"] == rules["plot_recipes"] == 1
-    assert "compare_starts" not in rules
     assert not {"finetune_fairseq", "pretrain", "draw_subset", "tabulate_learning_curves"} & rules.keys()
     files = {f"results/recipes/{name}" for name in ("recipes.tsv", "recipes/differences.tsv", "recipes/runs.tsv")}
     for output in ("recipes/report.html", "report_numbers.tsv", "ro-crate-metadata.json"):
@@ -71,9 +70,9 @@ def test_the_study_of_parts_and_that_of_own_defaults_start_from_the_same_checkpo
     rules = Counter(job.rule for job in jobs)
     # All of the encoder at one rate, LoRA and the head alone at three: nothing to compare rate by rate; 3 seeds
     assert rules["finetune_huggingface"] == 21 and not {"finetune_fairseq", "pretrain"} & rules.keys()
-    assert rules["choose_recipes"] == rules["compare_starts"] == 1
+    assert rules["choose_recipes"] == rules["answer_questions"] == 1
     assert not rules.keys() & {"compare_recipes", "plot_recipes"}
-    files = {f"results/parts/{name}" for name in ("recipes.tsv", "recipes/runs.tsv", "recipes/starts.tsv")}
+    files = {f"results/parts/{name}" for name in ("recipes.tsv", "recipes/runs.tsv", "questions.tsv")}
     for output in ("parts/report.html", "report_numbers.tsv", "ro-crate-metadata.json"):
         assert files <= inputs_of(jobs, output)
     rules = Counter(job.rule for job in jobs_of(tmp_path, "open-published"))

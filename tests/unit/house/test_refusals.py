@@ -166,7 +166,6 @@ def own_claims(text):
         [],
         [place.file("runs.tsv", b"x\n1\n")],
         ["runs.tsv"],
-        None,
         place.out("claims.tsv"),
         place.out("claims_by_report.tsv"),
     )

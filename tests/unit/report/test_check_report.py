@@ -397,12 +397,7 @@ def test_errors_planted_in_every_kind_of_picture_and_in_the_first_screen_are_cau
 
 # (what is edited, the text that the page has, what it is made into, the section that the message names)
 EDITS = [
-    (
-        "an answer",
-        ("an answer", 'verdict">Not settled</span>', 'verdict">Difference shown</span>', "answer"),
-        '<span class="verdict">Difference shown</span>',
-        "answer",
-    ),
+    ("an answer", 'verdict">Not settled</span>', 'verdict">Difference shown</span>', "answer"),
     ("the arm that is ahead", "Hugging Face, pretrained has the highest", "fairseq, random has the highest", "answer"),
     ("a claim that no number is in", "Every value of the interval remains possible", "It is certain", "answer"),
     ("a unit", "</span>&nbsp;%</strong>", "</span> points</strong>", "answer"),

@@ -165,16 +165,6 @@ def test_one_arm_has_no_table_of_differences(tmp_path):
     check_page(tmp_path, files, settings)
 
 
-def test_frameworks_are_compared_by_arms_that_differ_in_nothing_else(tmp_path):
-    arms = [(*FAIRSEQ, "fair"), (*HUGGINGFACE, "same"), (*HUGGINGFACE, "fast")]
-    files, settings = study_of(tmp_path, arms, [1, 2])
-    files |= make_rest(tmp_path, random.Random(1))
-    settings["finetuning"]["arms"]["fast"]["training"] = {"lr": 1e-3}
-    text = section(make_page(tmp_path, files, settings), "frameworks")
-    assert "fair and same" in text or "same is better than fair" in text or "fair is better than same" in text
-    assert "fast" not in text
-
-
 def test_columns_with_signs_and_spreads_sort_by_their_numbers(tmp_path):
     # The page prints a true minus sign, which no browser reads as a number.
     assert FORMATS["points"][1]("-0.005")["sort"] == "-0.005"

@@ -1,6 +1,5 @@
 """Two studies on one page: what each concludes, and where they agree."""
 
-import itertools
 import os
 import re
 from collections import Counter
@@ -12,6 +11,7 @@ from scipy import stats
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
 from lab import claims
+from study.tables import columns_of
 from support.studies import published_studies
 from tools import compare as compare_studies
 
@@ -38,48 +38,61 @@ ARMS = {
 }
 
 
-def test_conclusions_and_where_they_agree(tmp_path):
+def test_pairs_of_both_have_the_gap_and_the_interval_of_each(tmp_path):
     sides = [compare_studies.Side(study(tmp_path / "own", "own", ARMS)), compare_studies.Side(LAB)]
     # The Hugging Face arms are not the same ones: one pair is in both.
     (pair,) = compare_studies.pairs_of(sides)
-    assert (pair["first"], pair["second"]) == ("fairseq-pretrained", "fairseq-random")
-    own, lab = pair["told"]
-    assert own["difference"] == pytest.approx(0.0) and own["conclusion"] == "none"
-    assert lab["conclusion"] == "first" and not pair["agree"]
-    # The lab's figures, and SciPy's own test of them.
-    expected = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).pvalue
-    # The smallest of the lab's three pairs: Holm's factor is 3.
-    assert lab["p"] == pytest.approx(3 * expected) and lab["difference"] == pytest.approx(0.13)
+    assert (pair["first"]["arm"], pair["second"]["arm"]) == ("fairseq-pretrained", "fairseq-random")
+    own, lab = pair["cells"]
+    assert float(own["gap"]) == pytest.approx(0.0) and float(lab["gap"]) == pytest.approx(0.13)
+    found = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).confidence_interval()
+    assert (float(lab["low"]), float(lab["high"])) == pytest.approx(tuple(found))
+    turned = compare_studies.pairs_in(sides[1])["fairseq-random", "fairseq-pretrained"]
+    assert (float(turned["low"]), float(turned["high"])) == pytest.approx((-found.high, -found.low))
+    # One seed has no interval.
+    single = compare_studies.pairs_in(sides[0])["fairseq-pretrained", "huggingface-random"]
+    assert single["low"] == single["high"] == ""
 
 
-def test_holm_counts_all_pairs_of_the_study(tmp_path):
-    arms = ARMS | {("huggingface", "pretrained"): [0.8, 0.81, 0.82], ("huggingface", "random"): [0.5, 0.53, 0.6]}
-    own = compare_studies.Side(study(tmp_path / "own", "own", arms))
-    pairs = compare_studies.pairs_of([own, compare_studies.Side(LAB)])
-    assert len(pairs) == 3
-    values = list(own.accuracies.values())
-    tests = [stats.ttest_ind(a, b, equal_var=False).pvalue for a, b in itertools.combinations(values, 2)]
-    assert len(tests) == 6
-    # Holm: the smallest p times 6, the next times 5, ..., never below the one before; `min` cuts at 1.
-    wanted, least = {}, 0.0
-    for rank, p in enumerate(sorted(tests)):
-        wanted[p] = least = max(least, min(1.0, (6 - rank) * p))
-    told = compare_studies.pairs_told_by(own)
-    for (a, b), p in zip(itertools.combinations(own.accuracies, 2), tests, strict=True):
-        assert told[a, b]["p"] == told[b, a]["p"] == pytest.approx(wanted[p])
-        assert told[a, b]["difference"] == -told[b, a]["difference"]
+def ask(folder, answer, difference, ask="Does it help?", **facts):
+    row = dict.fromkeys(columns_of("questions"), "")
+    row |= {"ask": ask, "contrast": "fairseq-pretrained - fairseq-random", "measure": "accuracy", "unit": "share"}
+    row |= {"higher_is_better": "true", "level": "0.95", "score_difference": difference, "answer": answer}
+    row |= {"n_failed": "0", "n_runs_then": "0", "n_seeds_each": "3 3", "n_test": "500"}
+    write_tsv(os.path.join(folder, "questions.tsv"), [row | facts], list(row))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agree"),
+    [
+        (("difference", "0.1"), ("difference", "0.02"), True),
+        (("difference", "0.1"), ("difference", "-0.1"), False),
+        (("difference", "0.1"), ("open", "0.1"), False),
+        (("open", "0.1"), ("open", "-0.1"), True),
+        (("equal", "0.001"), ("equal", "-0.001"), True),
+    ],
+)
+def test_questions_asked_alike_have_both_answers(tmp_path, first, second, agree):
+    folders = [study(tmp_path / name, name, ARMS) for name in ("own", "other")]
+    for folder, (answer, difference), words in zip(
+        folders, (first, second), ("Does it help?", "Is it so?"), strict=True
+    ):
+        ask(folder, answer, difference, words)
+    (row,) = compare_studies.asked_by_both([compare_studies.Side(folder) for folder in folders])
+    # The words are the first study's: what is compared makes a question the same.
+    assert row["ask"] == "Does it help?" and row["agree"] == agree
+    ask(folders[1], "open", "0.1", equal_within="0.02")
+    assert compare_studies.asked_by_both([compare_studies.Side(folder) for folder in folders]) == []
 
 
 @pytest.mark.parametrize("name", published_studies())
-def test_a_study_has_the_p_and_the_interval_that_its_report_has(name):
-    """The page of two studies once said p = 0.022 where the report had 0.029."""
+def test_a_study_has_the_interval_that_its_report_has(name):
     side = compare_studies.Side(str(Path(PUBLISHED).parents[1] / "published" / name))
-    told, rows = compare_studies.pairs_told_by(side), read_tsv(os.path.join(side.folder, "statistics", "pairs.tsv"))
+    pairs, rows = compare_studies.pairs_in(side), read_tsv(os.path.join(side.folder, "statistics", "pairs.tsv"))
     assert rows
     for row in rows:
-        pair = told[row["arm_a"], row["arm_b"]]
-        assert pair["p"] == float(row["welch_p_holm"]) and pair["difference"] == float(row["difference"])
-        assert (pair["conclusion"] == "none") == (row["claim"] == "none")
+        pair = pairs[row["arm_a"], row["arm_b"]]
+        assert (pair["gap"], pair["low"], pair["high"]) == (row["difference"], row["low"], row["high"])
     arms = {row["arm"]: row for row in compare_studies.arms_told([side])}
     for table in ("statistics/arms.tsv", "figures/arms.tsv"):
         for row in read_tsv(os.path.join(side.folder, table)):
@@ -119,11 +132,10 @@ def test_a_claim_has_the_verdict_of_the_lab_that_claims_tsv_has(tmp_path):
     assert of["a final accuracy around 0.825 for each of the three seeds"] == "cannot be decided"
 
 
-def test_the_page_says_what_one_seed_cannot(tmp_path):
+def test_the_page_of_one_seed_is_the_same_bytes_twice(tmp_path):
     one = study(tmp_path / "own", "own", {arm: values[:1] for arm, values in ARMS.items()})
     compare_studies.main(one, LAB, str(tmp_path / "page.html"))
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "but with one seed this may be" in html and "Only published shows one" in html
     assert "own against published" in html and "79.50" in html
     compare_studies.main(one, LAB, str(tmp_path / "again.html"))
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == html
@@ -158,9 +170,8 @@ def test_the_first_screen_has_both_studies_seeds_verdicts_and_counts(tmp_path):
     assert first.count("<circle ") == 10 + 9
     # Of 4 arms of the one and 3 of the other, those of several seeds have a mean and an interval.
     assert first.count('class="mean"') == first.count('class="span"') == 3 + 3
-    assert "share 3 pairs of arms: " in first
-    verdicts = [words.strip() for words in re.findall(r'<span class="verdict">([^<]*)</span>', first)]
-    assert verdicts == ["Only published shows one", "Only own shows one", "Both show it"]
+    assert "share 3 arms and asked no question alike." in re.sub("<[^>]+>", "", " ".join(first.split()))
+    assert '<span class="verdict">' not in first
     rows = compare_studies.conclusions_asked(sides)
     for i, side in enumerate(sides):
         line = re.search(
@@ -179,7 +190,6 @@ def test_the_first_screen_has_both_studies_seeds_verdicts_and_counts(tmp_path):
         (r"(<title>[^<]*t-interval of the mean )\d+", r"\g<1>11"),
         (r"(<title>[^<]*mean of )\d+(?= seeds)", r"\g<1>99"),
         (r'(<circle [^>]*data-row=")\d+', r"\g<1>99"),
-        (r'(data-of="\d+ percent\(difference[^>]*>)[\d.]+', r"\g<1>12.34"),
         (r'(data-of="\d+ points\([^>]*>)[+\u2212][\d.]+', r"\g<1>+12.34"),
     ],
 )
@@ -190,14 +200,6 @@ def test_a_page_that_is_not_its_files_is_refused(tmp_path, before, after):
     assert changed != html
     with pytest.raises(StudyError, match="are not those of its files"):
         compare_studies.check_numbers(changed, sides, tmp_path)
-
-
-def test_a_bare_tables_interval_is_scipys(tmp_path):
-    side = compare_studies.Side(LAB)
-    (row,) = [row for row in compare_studies.computed_pairs(side) if row["arm_b"] == "fairseq-random"]
-    found = stats.ttest_ind([0.799, 0.785, 0.801], [0.654, 0.667, 0.674], equal_var=False).confidence_interval()
-    assert (float(row["low"]), float(row["high"])) == pytest.approx(tuple(found))
-    assert row["claim"] == "if_normal"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """What is published: no words of others' reviews, and in the pages no more than the tables say."""
 
-from itertools import combinations
-
 import pytest
 
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_lines, write_text, write_tsv
 from support.learning_study import finetuning, make_curves
 from tools import publish
-from tools.published_answers import answer, in_short
+from tools.published_answers import answer, in_short, when
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe
 
@@ -28,20 +26,6 @@ def test_a_page_with_the_words_of_reviews_is_not_published(tmp_path):
     publish.check_texts(str(tmp_path))
 
 
-PAIR = {"arm_a": "fairseq-pretrained", "arm_b": "fairseq-random", "framework_a": "fairseq", "framework_b": "fairseq"}
-PAIR |= {"init_a": "pretrained", "init_b": "random", "claim": "none"}
-PAIR |= {"difference": "0.0", "low": "-0.01", "high": "0.01"}
-
-
-def test_equal_means_are_not_ranked():
-    said = "between fairseq pretrained and fairseq random (their means are equal; 95 % interval −1.00 to +1.00)"
-    assert publish.said(PAIR) == said
-    alone = publish.said(PAIR | {"claim": "one_seed", "low": "", "high": ""})
-    assert alone.endswith("(their means are equal; no interval: one seed an arm)")
-    ahead = publish.said(PAIR | {"difference": "-0.002"})
-    assert ahead.startswith("between fairseq pretrained and fairseq random (fairseq random is ahead by 0.20 points; ")
-
-
 def test_the_largest_class_is_no_linear_model(tmp_path):
     # Where a linear model always answers the largest class, too, both are as good on validation.
     rows = [
@@ -51,8 +35,8 @@ def test_the_largest_class_is_no_linear_model(tmp_path):
     write_tsv(tmp_path / "baselines.tsv", rows, tuple(rows[0]))
     row = {"arm": "fairseq-random", "framework": "fairseq", "init": "random", "n_seeds": 1, "mean": 0.7, "sd_ddof1": ""}
     write_tsv(tmp_path / "test_accuracy.tsv", [row], tuple(row))
-    write_tsv(tmp_path / "statistics" / "pairs.tsv", [], tuple(PAIR))
-    arm = {"framework": "fairseq", "model": "checkpoint", "claim": "difference"}
+    write_tsv(tmp_path / "questions.tsv", [ANSWERED], tuple(ANSWERED))
+    arm = {"framework": "fairseq", "model": "checkpoint"}
     compared = [
         arm
         | {"arm": f"fairseq-{init}", "init": init, "baseline": name, "difference": d, "low": d - 0.01, "high": d + 0.01}
@@ -69,11 +53,11 @@ def test_the_largest_class_is_no_linear_model(tmp_path):
     assert ahead == "10.00 points more than fairseq random (95 % interval +9.00 to +11.00)"
     write_tsv(
         tmp_path / "statistics" / "baselines.tsv",
-        [compared[0] | {"difference": 0.004, "claim": "none"}],
+        [compared[0] | {"difference": 0.004}],
         tuple(compared[0]),
     )
     (behind,) = publish.beside(str(tmp_path), "tfidf_words")
-    assert behind == "0.40 points less than fairseq pretrained (95 % interval −3.00 to −1.00, not shown)"
+    assert behind == "0.40 points less than fairseq pretrained (95 % interval −3.00 to −1.00)"
 
 
 def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path):
@@ -99,8 +83,8 @@ def test_every_name_of_a_study_is_found_on_the_page():
 BEST = {"pretrained": "3e-05", "random": "0.0003"}
 
 
-def write_recipes(folder, own):
-    """Write the two tables of a study of two starts at three rates; `own`: of the row of each start's own recipe."""
+def write_recipes(folder, **bounds):
+    """Write the two tables of a study of two starts at three rates."""
     arms = [
         {"pair": "Hugging Face", "arm": f"{init}-{rate}", "init": init, "peak_lr": rate, "epochs": "5", "n_seeds": "3"}
         | {"n_valid": "200", "valid_mean": mean + 0.01, "mean": mean, "sd_ddof1": 0.004, "best": BEST[init] == rate}
@@ -111,20 +95,18 @@ def write_recipes(folder, own):
         for rate, mean in rates.items()
     ]
     rows = [
-        {"pair": "Hugging Face", "comparison": "same recipe", "peak_lr": rate, "epochs": "5", "difference": difference}
-        | {"arm_a": f"pretrained-{rate}", "arm_b": f"random-{rate}", "level": "0.95", "n_seeds_a": 3, "n_seeds_b": 3}
-        | {"low": difference - 0.01, "high": difference + 0.01, "claim": "difference", "seeds_needed": "2"}
-        | {"n_test": "2000", "items_margin": 0.0136, "margin": 0.015, "margin_seeds": "15", "welch_p_holm": "0.5"}
+        {"pair": "Hugging Face", "peak_lr": rate, "epochs": "5", "difference": difference, "level": "0.95"}
+        | {"arm_a": f"pretrained-{rate}", "arm_b": f"random-{rate}"}
         | {"joint_low": difference - 0.02, "joint_high": difference + 0.02}
+        | bounds
         for rate, difference in (("1e-05", 0.135), ("3e-05", 0.085), ("0.0003", -0.015))
     ]
-    rows.append(rows[0] | {"comparison": "own best recipe", "peak_lr": "", "epochs": ""} | own)
     write_tsv(folder / "recipes.tsv", arms, tuple(arms[0]))
     write_tsv(folder / "recipes" / "differences.tsv", rows, tuple(rows[0]))
 
 
 def test_a_study_of_recipes_is_told_by_recipe(tmp_path):
-    write_recipes(tmp_path, {"difference": 0.04, "low": 0.025, "high": 0.055, "claim": "if_normal"})
+    write_recipes(tmp_path)
     text = by_recipe(str(tmp_path))
     rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line and "--:" not in line]
     assert rows[1] == "| 5 | 1e-5 | 80.50 ± 0.40 | 67.00 ± 0.40 | +13.50 (+11.50 to +15.50) |"
@@ -133,27 +115,12 @@ def test_a_study_of_recipes_is_told_by_recipe(tmp_path):
     assert (
         "- Pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test)." in text
     )
-    assert "- Random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test)." in text
     assert text.endswith(
-        "pretrained minus random is +4.00 points (95 % interval +2.50 to +5.50). This is a difference, if the seeds' "
-        "accuracies are taken as normal. The 2000 test texts alone leave ± 1.36 points open; ± 1.5 would take about "
-        "15 seeds a side."
+        "- Random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test)."
     )
-
-
-def test_of_recipes_no_more_is_said_than_the_tables_say(tmp_path):
-    write_recipes(tmp_path, {"difference": 0.01, "low": -0.01, "high": 0.03, "claim": "none", "seeds_needed": "9"})
-    assert "No difference is shown; an uncorrected t-test would need 9 seeds a side" in by_recipe(str(tmp_path))
-    write_recipes(tmp_path, {"difference": 0.04, "items_margin": 0.0184, "margin_seeds": ""})
-    assert by_recipe(str(tmp_path)).endswith("leave ± 1.84 points open; no number of seeds makes it ± 1.5.")
-    write_recipes(tmp_path, {"difference": 0.03, "low": 0.01, "high": 0.05, "claim": "none", "welch_p_holm": "0.08"})
-    assert "(95 % interval +1.00 to +5.00). Holm's correction leaves no difference shown. The" in by_recipe(
-        str(tmp_path)
-    )
-    alone = {"low": "", "high": "", "joint_low": "", "joint_high": "", "claim": "one_seed", "seeds_needed": ""}
-    alone |= {"items_margin": "", "margin_seeds": ""}
-    write_recipes(tmp_path, {"difference": 0.01} | alone)
-    assert by_recipe(str(tmp_path)).endswith("+1.00 points (one seed has no interval). No difference is shown.")
+    # One seed has no interval.
+    write_recipes(tmp_path, joint_low="", joint_high="")
+    assert "| +13.50 |" in by_recipe(str(tmp_path))
 
 
 def test_a_study_of_learning_curves_is_told_by_amount(tmp_path):
@@ -182,43 +149,19 @@ def test_a_study_of_learning_curves_is_told_by_amount(tmp_path):
     assert by_updates[-1] == f"| 9000 | {cell('pretrained', '1800')} |"
 
 
-@pytest.mark.parametrize("inits", [("pretrained", "random"), ("pretrained", "pretrained")])
-def test_the_seeds_that_would_settle_how_much_a_start_is_worth_are_named(tmp_path, inits):
-    """Of two starts; not of two frameworks, nor where an earlier release counted none."""
-    pair = dict(zip(("init_a", "init_b"), inits, strict=True)) | {"framework_a": "fairseq", "framework_b": "fairseq"}
-    pair |= {"verdict": "A is ahead.", "n_test": "2000"}
-    (tmp_path / "statistics").mkdir()
-    (tmp_path / "test_accuracy.md").write_text("the table\n")
-    write_tsv(tmp_path / "statistics" / "pairs.tsv", [pair], tuple(pair))
-    assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead.")
-    pair |= {"items_margin": 0.012, "margin": 0.015, "margin_seeds": "9"}
-    write_tsv(tmp_path / "statistics" / "pairs.tsv", [pair], tuple(pair))
-    told = " The 2000 test texts alone leave ± 1.20 points open; ± 1.5 would take about 9 seeds a side."
-    assert publish.by_arm(str(tmp_path), "x").endswith("- A is ahead." + (told if inits[1] == "random" else ""))
-
-
 def test_of_several_recipes_the_chosen_ones_are_told(tmp_path):
-    """Two starts that share no recipe; the pairs of all arms are left to the report."""
-    write_recipes(tmp_path, {"difference": 0.04, "low": 0.025, "high": 0.055, "claim": "none"})
+    """Two starts that share no recipe; the pairs of arms are left to their table."""
+    write_recipes(tmp_path)
     (tmp_path / "recipes" / "differences.tsv").unlink()
     rows = [row | {"start": f"one {row['init']}"} for row in read_tsv(tmp_path / "recipes.tsv")]
     write_tsv(tmp_path / "recipes.tsv", rows, tuple(rows[0]))
-    (tmp_path / "statistics").mkdir()
     (tmp_path / "test_accuracy.md").write_text("the table\n")
-    same = {f"{key}_{x}": value for key, value in (("framework", "huggingface"), ("init", "pretrained")) for x in "ab"}
-    for file, arms in (
-        ("statistics/pairs.tsv", ["whole", *(row["arm"] for row in rows)]),
-        ("recipes/starts.tsv", ["whole", "pretrained-3e-05", "random-0.0003"]),
-    ):
-        pairs = [{"arm_a": a, "arm_b": b, "verdict": f"{a} and {b}."} | same for a, b in combinations(arms, 2)]
-        write_tsv(tmp_path / file, pairs, tuple(pairs[0]))
     lines = publish.by_arm(str(tmp_path), "x").splitlines()
     assert lines[2:] == [
         "- one pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test).",
         "- one random: validation chose peak rate 3e-4 and 5 epochs (80.50 % of 200; 79.50 ± 0.40 % on test).",
-        "- whole and pretrained-3e-05.",
-        "- whole and random-0.0003.",
-        "- pretrained-3e-05 and random-0.0003.",
+        "",
+        "Every pair of arms, exploratory: [pairs.tsv](x/statistics/pairs.tsv).",
     ]
 
 
@@ -257,7 +200,14 @@ ANSWERED |= {
     "score_difference_high": "0.03",
     "level": "0.95",
 }
-ANSWERED |= {"equal_within": "", "p_holm": "0.01", "n_family": "4", "answer": "difference", "n_runs_then": "0"}
+ANSWERED |= {
+    "equal_within": "",
+    "p_holm": "0.01",
+    "validation_chose": "",
+    "n_family": "4",
+    "answer": "difference",
+    "n_runs_then": "0",
+}
 
 
 def test_a_study_that_asked_is_told_in_short_by_its_answers(tmp_path):
@@ -274,7 +224,15 @@ def test_a_study_that_asked_is_told_in_short_by_its_answers(tmp_path):
         "Equal within 1.50: a − b −0.20 (+1.00 to +3.00). Not settled: (a − b) − (c − d) +2.00 (+1.00 to +3.00). "
         "Corrected for 4 [questions](docs/guides/questions.md#what-the-answers-mean).",
     ]
-    assert "Asked afterwards, when 3 runs were finished." in answer(ANSWERED | {"n_runs_then": "3"})
+    later = ANSWERED | {"n_runs_then": "3"}
+    assert when([ANSWERED]) == "before any run was finished"
+    assert when([later, later]) == "afterwards, when 3 runs were finished: take the answers as hints"
+    assert when([ANSWERED, later]).startswith("afterwards; 1 of 2, when 3 runs")
+    chosen = ANSWERED | {"contrast": "best_of(a,b) - c", "validation_chose": "best of a, b: a (2 of 2 seeds)"}
+    assert "So?** Difference shown: best of a, b − c is +2.00 points" in answer(chosen)
+    assert answer(chosen).endswith(
+        "Validation chose, for each seed by the other seeds, best of a, b: a (2 of 2 seeds)."
+    )
 
 
 def test_an_answer_says_which_side_is_better_where_it_is_not_plain():
