@@ -81,11 +81,11 @@ def test_every_error_that_is_too_large_has_its_warning():
 
 
 def test_a_warning_that_lacks_is_noticed():
-    row = dict.fromkeys(simulated.COUNTED) | {"kind": "arms", "studies": 1000, "wrong": 200, "covered": 950}
+    row = dict.fromkeys(simulated.COUNTED) | {"kind": "arms", "studies": 1000, "asked_wrong": 200, "asked_covered": 950}
     assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"warnings": "unseen failures"}) == []
     assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"warnings": "small spread"}) == ["small spread"]
-    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"wrong": 50, "warnings": "small spread"}) == []
-    few = row | {"wrong": 50, "covered": 800, "warnings": "small spread"}
+    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"asked_wrong": 50, "warnings": "small spread"}) == []
+    few = row | {"asked_wrong": 50, "asked_covered": 800, "warnings": "small spread"}
     assert simulate.needed(BY_NAME["5 seeds, SD 1"], few) == ["small spread"]
     assert not simulate.too_many(60, 1000) and simulate.too_many(80, 1000)
 
@@ -128,4 +128,4 @@ def test_a_run_prints_the_page_and_records_its_counts(tmp_path, monkeypatch, cap
     page = (tmp_path / "simulations.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out == page and f"| {few.name} |" in page
     recorded = read_tsv(tmp_path / "simulations.tsv")
-    assert [row["studies"] for row in recorded] == ["3", "3"] and recorded[1]["wrong"] == ""
+    assert [row["studies"] for row in recorded] == ["3", "3"] and recorded[1]["asked_wrong"] == ""
