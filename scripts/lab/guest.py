@@ -10,11 +10,23 @@ CLAIMED = {
     **{
         name: name
         for name in (
-            *("runs", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines", "audit"),
+            *(
+                "runs",
+                "history",
+                "test_accuracy",
+                "pairs",
+                "mcnemar",
+                "learned",
+                "baselines",
+                "against_baselines",
+                "audit",
+            ),
             *("parameter_ledger", "recipes", "recipe_starts", "recipe_differences", "recipe_interactions"),
             "learning_curve_means",
         )
     },
+    "qa/runs": "qa_runs",
+    "frameworks/summary": "framework_summary",
 }
 
 

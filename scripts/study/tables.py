@@ -141,7 +141,7 @@ COLUMNS = {
     ),
     "p_holm": ("share", "", "the same after Holm's correction over the arms that are compared with one model"),
     "claim": ("text", "", "one_seed, none, if_normal or difference: how much may be claimed"),
-    "verdict": ("text", "", "of two arms: the claim in sentences; of a claim: holds, fails, not shown, ..."),
+    "verdict": ("text", "", "of two arms: the claim in sentences; of a claim: holds, fails, not settled, ..."),
     "only_a": ("integer", "reviews", "reviews that only the first arm's run has right"),
     "only_b": ("integer", "reviews", "reviews that only the second arm's run has right"),
     "p_value": ("share", "", "exact: McNemar's test, or one-sided binomial (learned.tsv)"),
@@ -222,7 +222,7 @@ COLUMNS = {
     "claims": ("integer", "claims", "claims in all"),
     **{
         verdict.replace(" ", "_"): ("integer", "claims", f"claims with the verdict `{verdict}`")
-        for verdict in ("holds", "fails", "not shown", "cannot be decided", "transcribed")
+        for verdict in ("holds", "fails", "not settled", "cannot be decided", "transcribed")
     },
     # Weights and parameters.
     "n_tensors": (
