@@ -2,12 +2,13 @@
 
 from lab.framework_jobs import data_jobs, in_json, run_jobs
 from lab.guest import CLAIMED
+from study.products import products
 
 # Whether the texts are a table of one's own, which the lab's reports say nothing of.
 OWN_TEXTS = config["data"]["source"] == "table"
 CLAIM_TABLES = {
     **{f"{name}.tsv": workflow.source_path(f"../claims/{name}.tsv") for name in ("published_runs", "published_points")},
-    **{f"{name}.tsv": made(key) for name, key in CLAIMED.items() if made(key)},
+    **{f"{name}.tsv": made(key) for name, key in CLAIMED.items() if key in products() and made(key)},
 }
 FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS") if name in FIRST_RUNS}
 DATA_JOBS = data_jobs(PARTS, ALL_SPLITS, FRAMEWORK_STEPS)
@@ -81,6 +82,7 @@ rule check_claims:
         reports=workflow.source_path("../claims/reports.tsv"),
         own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
         tables=list(CLAIM_TABLES.values()),
+        asked=[] if OWN_TEXTS else workflow.source_path("../claims/conclusions.yaml"),
     output:
         **outputs("check_claims"),
     conda:

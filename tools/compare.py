@@ -18,8 +18,8 @@ from common.arms import arms_of, arms_of_pair, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
 from data.reviews import noun_of
-from lab import claims
-from lab.claims import read_claims
+from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, UNDECIDED
+from lab.claims import check_together, read_claims
 from report import pictures
 from report.arm_colours import coloured
 from report.asked import answered
@@ -42,7 +42,7 @@ LEVEL, ALPHA = 0.95, 0.05
 # A sentence that is asked of two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
-VERDICTS = {claims.HOLDS: "shown", claims.FAILS: "against", claims.NOT_SHOWN: "open", claims.UNDECIDED: "undecided"}
+VERDICTS = {HOLDS: "shown", FAILS: "against", NOT_SETTLED: "open", UNDECIDED: "undecided"}
 # What makes two studies' questions the same.
 SAME_QUESTION = ("contrast", "measure", "equal_within")
 NEEDED = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
@@ -193,32 +193,37 @@ def asked_by_both(sides):
     return rows
 
 
-def answer(claim, side, published):
-    """Return what a study's tables say of a claim: (verdict, the figures).
+def answers(asked, side, published):
+    """Return what a study's tables say of the reports' conclusions, together: {id: (verdict, the figures)}.
 
     Args:
-        claim: of claims/conclusions.yaml.
+        asked: claims of claims/conclusions.yaml.
         side: the study.
         published: {id: row of claims.tsv} of the published claims: what is said of the lab's own runs.
     """
     if os.path.samefile(side.table, RUNS):
-        return published[claim["id"]]["verdict"], published[claim["id"]]["data"]
-    rows = side.runs if claim["table"] == "runs.tsv" else side.rows(claim["table"])
-    if not rows:
-        return claims.UNDECIDED, f"it gives no {claim['table']}"
-    row = claims.check(claim, {claim["table"]: rows})
-    return row["verdict"], row["data"]
+        own = {claim["id"]: published[claim.get("of", claim["id"])] for claim in asked}
+        return {name: (row["verdict"], row["data"]) for name, row in own.items()}
+    names = {"runs.tsv", *(claim["table"] for claim in asked)}
+    tables = {name: side.runs if name == "runs.tsv" else side.rows(name) for name in names}
+    tables = {name: rows for name, rows in tables.items() if rows}
+    found = {claim["id"]: (UNDECIDED, f"it gives no {claim['table']}") for claim in asked}
+    for row in check_together([claim for claim in asked if claim["table"] in tables], tables):
+        found[row["id"]] = row["verdict"], row["data"]
+    return found
 
 
 def conclusions_asked(sides):
     """Return one row per conclusion of the lab's reports: its sentence and source, each study's verdict and figures."""
     rows, statements = [], read_claims(PUBLISHED)
     tables = {os.path.basename(path): read_tsv(path) for path in (RUNS, POINTS)}
-    published = {claim["id"]: claims.check(claim, tables) for claim in statements}
-    for claim in read_claims(CONCLUSIONS, sentences=statements):
+    published = {row["id"]: row for row in check_together(statements, tables)}
+    asked = read_claims(CONCLUSIONS, sentences=statements)
+    told = [answers(asked, side, published) for side in sides]
+    for claim in asked:
         row = {key: claim[key] for key in ("sentence", "source")} | {"split": SPLITS.get(claim.get("split"), "")}
-        for i, side in enumerate(sides):
-            row[f"verdict_{i}"], row[f"data_{i}"] = answer(claim, side, published)
+        for i, of in enumerate(told):
+            row[f"verdict_{i}"], row[f"data_{i}"] = of[claim["id"]]
         rows.append(row)
     return rows
 

@@ -299,7 +299,7 @@ def conclusions(folders):
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in compare.conclusions_asked(sides):
         sentence = row["sentence"] + (f" (on {row['split']})" if row["split"] else "")
-        verdicts = [row[f"verdict_{i}"].replace(compare.claims.UNDECIDED, "–") for i in range(len(sides))]
+        verdicts = [row[f"verdict_{i}"].replace(compare.UNDECIDED, "–") for i in range(len(sides))]
         lines.append(f"| {' | '.join([sentence, row['source'], *verdicts])} |")
     trained = "; ".join(f"{name}: {recipe(folder)}" for name, folder in zip(names, folders, strict=True))
     return "\n".join([*lines, "", f"–: the study's tables cannot decide it. {trained}."])

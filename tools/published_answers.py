@@ -51,7 +51,11 @@ def answer(row):
         said += f", asked to be within {in_unit(row, row['equal_within'], signed=False)}"
     if row["p_holm"]:
         said += f"; {p_text(float(row['p_holm']))} after Holm for {row['n_family']}"
-    chosen = f" Validation chose, for each seed by the other seeds, {row['validation_chose']}." if row["validation_chose"] else ""
+    chosen = (
+        f" Validation chose, for each seed by the other seeds, {row['validation_chose']}."
+        if row["validation_chose"]
+        else ""
+    )
     return f"- **{row['ask']}** {SHORT[row['answer']][0]}: {said}.{chosen}"
 
 

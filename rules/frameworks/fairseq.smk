@@ -107,6 +107,7 @@ rule test_curve_fairseq:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
+        tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
         arm=of_framework("fairseq"),
     conda:

@@ -70,6 +70,7 @@ rule test_curve_huggingface:
         parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
+        tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
         arm=of_framework("huggingface"),
     conda:

@@ -85,6 +85,7 @@ rule test_curve_run_glue:
         tokenizer=lambda wildcards: start_folder(wildcards.arm),
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
+        tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
         arm=of_framework("run_glue"),
     conda:

@@ -4,7 +4,7 @@ from common.arms import ARM, SUMMARY
 from common.figures import FAINT, INK
 
 RUN = [*ARM, "seed"]
-SPLITS = {"valid": "validation", "test": "test, scored after training"}
+SPLITS = {"valid": "validation", "test": "test, scored after training, chose nothing"}
 # Of the seeds' lines, in turn; in matplotlib's terms: lengths on and off, in line widths.
 DASHES = ("", (5, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1))
 # The share of an epoch's width that its points take, beside each other.

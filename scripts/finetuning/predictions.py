@@ -3,7 +3,7 @@
 import torch
 
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_tsv
+from common.files import atomic_path, read_json, read_tsv, write_tsv
 from finetuning.prediction_files import HISTORY, write_rows
 from finetuning.scoring import summarize
 
@@ -19,8 +19,8 @@ def write_predictions(path, logits, labels):
     write_rows(path, labels, logits.argmax(dim=1).tolist(), torch.softmax(logits.float(), dim=1))
 
 
-def write_test_curve(path, history, score_epoch, selected, predictions):
-    """Write the accuracy on test after every epoch: for figures only, made after training.
+def write_test_curve(path, history, score_epoch, selected, predictions, tensorboard):
+    """Write the accuracy on test after every epoch: for figures and TensorBoard only, made after training.
 
     Args:
         path: TSV: the columns of `history.tsv`; split is test, metric accuracy (fraction).
@@ -28,10 +28,13 @@ def write_test_curve(path, history, score_epoch, selected, predictions):
         score_epoch: function of an epoch (1-based) that returns logits float32 (n, classes) and n labels.
         selected: the run's `selected.json`: the chosen epoch.
         predictions: what `write_predictions` wrote of it: that epoch is not scored a second time.
+        tensorboard: folder to write, with `test/accuracy` by update. A folder of its own: the training's is finished.
 
     Raises:
         StudyError: the history is empty.
     """
+    from training.loss_curves import Curves
+
     epochs = sorted({(int(row["epoch"]), int(row["update"])) for row in read_tsv(history)})
     if not epochs:
         raise StudyError(f"{history} is empty: train the run again")
@@ -44,3 +47,8 @@ def write_test_curve(path, history, score_epoch, selected, predictions):
             accuracy = summarize(*score_epoch(epoch))["accuracy"]
         rows.append({"epoch": epoch, "update": update, "split": "test", "metric": "accuracy", "value": accuracy})
     write_tsv(path, rows, HISTORY)
+    with atomic_path(tensorboard) as temporary:
+        curves = Curves(temporary)
+        for row in rows:
+            curves.measure("test", row["update"], accuracy=row["value"])
+        curves.close()

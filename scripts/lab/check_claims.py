@@ -4,7 +4,9 @@ from common.arms import percent
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_tsv, write_tsv
-from lab.claims import FAILS, NOT_SHOWN, VERDICTS, check, read_claims
+from lab.claim_tables import FAILS, NOT_SETTLED, UNDECIDED, VERDICTS, part_of
+from lab.claims import check_together, read_claims
+from study.tables import write_table
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
 # Of claims_by_report.tsv: whose claims, the report's first heading and words, how many there are of each verdict.
@@ -49,7 +51,7 @@ def counted(part, rows, report=None):
 
 
 def count_by_report(published, own, reports):
-    """Return the rows of claims_by_report.tsv: each report, other sources, all published claims, the study's own.
+    """Return the rows of claims_by_report.tsv: each report, all of them, other sources, the study's own.
 
     Where nothing published was checked, only the last.
 
@@ -64,13 +66,35 @@ def count_by_report(published, own, reports):
     others = [row for row in published if not any(row in rows for rows in of.values())]
     return [
         *(counted(name, rows, names[name]) for name, rows in of.items()),
+        counted("all reports", [row for rows in of.values() for row in rows]),
         counted("other sources", others),
-        counted("all published", published),
         counted("this study", own),
     ]
 
 
-def main(published, reports, own, tables, names, claims, by_report):
+def concluded(asked, published, content):
+    """Return the rows of conclusions.tsv: what the reports conclude, asked of this study's tables.
+
+    Args:
+        asked: claims of conclusions.yaml.
+        published: {id: checked claim} of the statements that they are, with the verdict on the lab's own figures.
+        content: {name: rows}.
+    """
+    # A branch that the study lacks, such as question answering, has no table.
+    told = check_together([claim for claim in asked if claim["table"] in content], content)
+    rows = {row["id"]: row for row in told}
+    found = []
+    for claim in asked:
+        its = rows.get(claim["id"]) or {
+            **{key: claim[key] for key in ("id", "sentence", "source")},
+            **{"verdict": UNDECIDED, "data": f"this study has no {claim['table']}"},
+        }
+        lab = published[claim.get("of", claim["id"])]["verdict"]
+        found.append(its | {"part": part_of(claim), "split": claim.get("split", ""), "lab_verdict": lab})
+    return found
+
+
+def main(published, reports, own, tables, names, claims, by_report, asked=(), conclusions=None):
     """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
 
     Args:
@@ -81,22 +105,28 @@ def main(published, reports, own, tables, names, claims, by_report):
         names: what claims call them, in the same order.
         claims: TSV to write: `COLUMNS`.
         by_report: TSV to write: `COUNTED`.
+        asked: YAML of the reports' conclusions, to be asked of the study's tables; empty likewise.
+        conclusions: TSV to write, of what the tables say of them; None where nothing is asked.
 
     Raises:
         StudyError: a faulty claims file, or a claim of the study's own that its data contradict or do not show.
     """
     content = {name: read_tsv(path) for name, path in zip(names, tables, strict=True)}
-    rows = [check(claim, content) for claim in read_claims(published)] if published else []
+    statements = read_claims(published) if published else []
+    rows = check_together(statements, content)
     own = [claim for path in own for claim in read_claims(path)] + own_claims(content)
-    checked = [check(claim, content) for claim in own]
-    wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SHOWN)]
+    checked = check_together(own, content)
+    wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SETTLED)]
     if wrong:
-        raise StudyError(
-            "the study's data do not support its own claims:\n"
-            + "\n".join(f"  {row['id']}: {row['sentence']} ({row['source']}): {row['data']}" for row in wrong)
-        )
+        lines = [
+            f"  {row['id']}: {row['sentence']} ({row['source']}): {row['verdict']}: {row['data']}" for row in wrong
+        ]
+        raise StudyError("\n".join(["the study's data do not support its own claims:", *lines]))
     write_tsv(claims, rows + checked, COLUMNS)
     write_tsv(by_report, count_by_report(rows, checked, read_tsv(reports)), COUNTED)
+    if conclusions:
+        by_id = {row["id"]: row for row in rows}
+        write_table(conclusions, "conclusions", concluded(read_claims(asked, statements), by_id, content))
 
 
 if __name__ == "__main__":

@@ -6,533 +6,26 @@ and compared with fractions in the tables. A check answers (verdict, what the da
 
 holds              the data bear the sentence out
 fails              they contradict it
-not shown          a test of too few seeds says neither: that nothing was found does not show that nothing is there
+not settled        a test shows neither the sentence nor its contrary
 transcribed        all that the data have of it was copied from the sentence itself
 cannot be decided  what it rests on is not at hand
+
+What rests on a test has one criterion, that of the study's questions: the sentence or its contrary, whichever is nearer
+to the data, is shown where p is at most 0.05 after Holm's correction over all tested claims that are checked together.
 """
 
-import re
-
-import numpy as np
 import yaml
-from scipy import stats
 
-from analysis.inference import sampling_margin, welch_p
-from analysis.parameter_counts import CONVENTIONS, count_by
-from analysis.permutations import permute_seeds, seed_floor
-from analysis.verdicts import p_text, points, without_names
-from common.arms import summarise
+from analysis.inference import holm
+from analysis.verdicts import p_text
 from common.errors import StudyError
 from common.files import reading
-from study.rule_parameters import PUBLISHED_HEADS, PUBLISHED_SIZE, terms
+from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, NUMBER, VERDICTS
+from lab.exact_claims import EXACT
+from lab.tested_claims import TESTED
 
-HOLDS, FAILS, NOT_SHOWN = "holds", "fails", "not shown"
-TRANSCRIBED, UNDECIDED = "transcribed", "cannot be decided"
-VERDICTS = (HOLDS, FAILS, NOT_SHOWN, UNDECIDED, TRANSCRIBED)
 ALPHA = 0.05
-# A number as printed: sign, digits, decimals, exponent; not part of a word such as mC4 or a date.
-NUMBER = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
-
-
-def printed_as(value, text):
-    """Tell whether `value` is printed as `text`: equal when rounded to the text's decimals (half either way)."""
-    text = text.replace("\N{MINUS SIGN}", "-")
-    if "e" in text:
-        digits = len(text.split("e")[0].replace(".", "").lstrip("+-"))
-        return float(f"{value:.{digits - 1}e}") == float(text)
-    decimals = len(text.split(".")[1]) if "." in text else 0
-    return abs(value - float(text)) <= 0.5 * 10**-decimals + 1e-9
-
-
-def select(tables, claim, where=None):
-    """Return the rows of the claim's table that equal its `where`, key by key (as strings).
-
-    Raises:
-        StudyError: the table or one of its columns does not exist.
-    """
-    name, where = claim["table"], claim["where"] if where is None else where
-    if name not in tables:
-        raise StudyError(f"claim {claim['id']}: table {name!r} does not exist (there are {', '.join(sorted(tables))})")
-    rows = tables[name]
-    for column in where:
-        if rows and column not in rows[0]:
-            raise StudyError(f"claim {claim['id']}: {name} has no column {column!r}")
-    return [row for row in rows if all(row[column] == str(value) for column, value in where.items())]
-
-
-def column_of(rows, column):
-    """Return a column as floats, or None when a value is missing or there is no row."""
-    values = [row.get(column, "") for row in rows]
-    return [float(value) for value in values] if values and all(value != "" for value in values) else None
-
-
-def print_factor(column):
-    """Return the factor from a table's value to the printed one: accuracies are printed in per cent."""
-    shares = ("accuracy", "mean", "low", "high", "min", "max", "difference", "interaction", "margin")
-    return 100 if column.split("_")[-1] in shares else 1
-
-
-def check_mean_sd(claim, tables):
-    """`mean` ± `sd` of a column over the selected runs; `ddof` 0 or 1, or left out when the text does not say."""
-    values = column_of(select(tables, claim), claim.get("column", "test_accuracy"))
-    if values is None or len(values) < 2:
-        return UNDECIDED, "the figures of the single runs are not published"
-    values = [100 * value for value in values]
-    facts = summarise(values)
-    mean, spread = facts["mean"], {ddof: facts[f"sd_ddof{ddof}"] for ddof in (0, 1)}
-    says = f"{mean:.2f} ± {spread[0]:.2f} (ddof 0) or ± {spread[1]:.2f} (ddof 1), n = {len(values)}"
-    wanted = (0, 1) if claim.get("ddof") is None else (claim["ddof"],)
-    matching = [ddof for ddof in wanted if printed_as(spread[ddof], claim["sd"])]
-    if not printed_as(mean, claim["mean"]):
-        return FAILS, f"{says}: the mean is not {claim['mean']}"
-    if not matching:
-        return FAILS, f"{says}: no standard deviation of {claim['sd']}"
-    return HOLDS, f"{says}: printed with ddof {matching[0]}"
-
-
-def check_run(claim, tables):
-    """One run's `values`: {column: as printed}."""
-    rows = select(tables, claim)
-    if len(rows) != 1 or any(rows[0].get(column, "") == "" for column in claim["values"]):
-        return UNDECIDED, "this run's figures are not published"
-    found = {column: print_factor(column) * float(rows[0][column]) for column in claim["values"]}
-    wrong = [column for column, printed in claim["values"].items() if not printed_as(found[column], str(printed))]
-    says = ", ".join(f"{column} {value:.10g}" for column, value in found.items())
-    return (FAILS, f"{says}: differs in {', '.join(wrong)}") if wrong else (HOLDS, says)
-
-
-def check_parameter_count(claim, tables):
-    """`count` under `convention`, or under any right one; of a model of `size` (default: the lab's)."""
-    size, value = claim.get("size", PUBLISHED_SIZE), int(claim["count"])
-    of = {name: count_by(size, name) for name in CONVENTIONS}
-    if claim.get("convention"):
-        right = count_by(size, claim["convention"])
-        words = CONVENTIONS[claim["convention"]][1]
-        return (HOLDS if right == value else FAILS), f"{right} ({words})"
-    for name, right in of.items():
-        if right == value and name != "four_matrices":
-            return HOLDS, f"exact under the convention: {CONVENTIONS[name][1]}"
-    if value == of["four_matrices"]:
-        return FAILS, f"{CONVENTIONS['four_matrices'][1]}; with all 6 matrices {of['matrices']}"
-    return FAILS, f"no convention yields it; {', '.join(f'{right} ({name})' for name, right in of.items())}"
-
-
-def check_parameter_subtotal(claim, tables):
-    """`count` is what `terms` count together, of one layer with `per: layer`."""
-    parts, value = terms(**PUBLISHED_SIZE), int(claim["count"])
-    right = sum(parts[term][1] for term in claim["terms"])
-    layers = PUBLISHED_SIZE["layers"] if claim.get("per") == "layer" else 1
-    of = " of one layer" if layers > 1 else ""
-    return (HOLDS if right == value * layers else FAILS), f"{' and '.join(claim['terms'])}{of}: {right // layers}"
-
-
-def check_parameter_difference(claim, tables):
-    """The difference between the counts of two conventions, `first` and `second`, is what `terms` count.
-
-    All of it, or with `mostly` more than half of it: what else there is, is named.
-    """
-    size = claim.get("size", PUBLISHED_SIZE)
-    difference = count_by(size, claim["second"]) - count_by(size, claim["first"])
-    parts = terms(**size)
-    explained = sum(parts[term][1] for term in claim["terms"])
-    says = f"the difference is {difference}; {' and '.join(claim['terms'])} are {explained}"
-    if explained == difference:
-        return HOLDS, says
-    others = [n for n in CONVENTIONS[claim["second"]][0] if n not in (*CONVENTIONS[claim["first"]][0], *claim["terms"])]
-    says += "".join(f", {name} {parts[name][1]}" for name in others)
-    return (HOLDS if claim.get("mostly") and 2 * explained > difference > explained else FAILS), says
-
-
-def check_better(claim, tables):
-    """The runs `better` have a higher mean than the runs `worse`: Welch's t-test, two-sided, 5 %."""
-    column = claim.get("column", "test_accuracy")
-    sides = [select(tables, claim, claim[side]) for side in ("better", "worse")]
-    if not all(sides):
-        return UNDECIDED, "there are no such runs"
-    first, second = (column_of(rows, column) for rows in sides)
-    if not first or not second:
-        return UNDECIDED, "the figures of the single runs are not published"
-    difference = float(np.mean(first) - np.mean(second))
-    p = welch_p(first, second)
-    says = f"{points(difference)} points, {len(first)} against {len(second)} seeds"
-    if p is None:
-        return UNDECIDED, f"{says}: no t-test without several seeds that vary"
-    floor = seed_floor(len(first), len(second))
-    exact = p_text(permute_seeds(first, second))
-    says += f"; Welch {p_text(p)}; permutation over seeds {exact}"
-    says += f", which so few seeds keep at {floor:.2g} or above" if floor > ALPHA else ""
-    if p > ALPHA:
-        return NOT_SHOWN, f"{says}: no difference is shown"
-    return (HOLDS, says) if difference > 0 else (FAILS, f"{says}: it is behind")
-
-
-def check_same(claim, tables):
-    """The runs `first` and `second` have the same mean, give or take `within` points.
-
-    Two one-sided Welch tests at 5 %: the 90 % interval of the difference lies within the margin (it holds), outside it
-    (it fails), or is too wide to say.
-    """
-    sides = [column_of(select(tables, claim, claim[side]), "test_accuracy") for side in ("first", "second")]
-    if not all(sides):
-        return UNDECIDED, "there are no such runs, or their figures are not published"
-    if welch_p(*sides) is None:
-        return UNDECIDED, "it takes several seeds that vary"
-    interval = stats.ttest_ind(*sides, equal_var=False).confidence_interval(1 - 2 * ALPHA)
-    low, high, margin = 100 * interval.low, 100 * interval.high, float(claim["within"])
-    says = (
-        f"{points(float(np.mean(sides[0]) - np.mean(sides[1])))} points, {len(sides[0])} against {len(sides[1])} seeds"
-    )
-    says += f"; 90 % Welch interval {points(interval.low)} to {points(interval.high)}, margin {margin:g}"
-    if -margin < low and high < margin:
-        return HOLDS, says
-    if low > margin or high < -margin:
-        return FAILS, says
-    return NOT_SHOWN, f"{says}: neither equal nor different"
-
-
-def check_headline(claim, tables):
-    """The `value` that stands for an arm is its mean on test; `split` is what the source says it is, if it does."""
-    rows = select(tables, claim)
-    test, valid = (column_of(rows, column) for column in ("test_accuracy", "valid_accuracy"))
-    if test is None:
-        return UNDECIDED, "the test figures of the single runs are not published"
-    mean = 100 * float(np.mean(test))
-    says = f"test {mean:.2f}, n = {len(test)}"
-    chosen = 100 * float(np.mean(valid)) if valid else None
-    says += "; no validation figure of these runs is held" if chosen is None else f"; validation {chosen:.2f}"
-    if printed_as(mean, claim["value"]):
-        return HOLDS, says
-    said = f", which its source calls the {claim['split']} figure" if claim.get("split", "test") != "test" else ""
-    if chosen is not None and printed_as(chosen, claim["value"]):
-        return FAILS, f"{says}: {claim['value']} is the validation figure, which chose the epoch, so it is too high"
-    return FAILS, f"{says}: not {claim['value']}{said}"
-
-
-def check_cell(claim, tables):
-    """One cell of a table is printed as `value`."""
-    rows = select(tables, claim)
-    if len(rows) != 1 or rows[0].get(claim["column"], "") == "":
-        return UNDECIDED, f"{claim['table']} has {len(rows)} such rows, or an empty cell"
-    value = print_factor(claim["column"]) * float(rows[0][claim["column"]])
-    return (HOLDS if printed_as(value, claim["value"]) else FAILS), f"{claim['column']} is {value:.10g}"
-
-
-def check_produced(claim, tables):
-    """Every number of the sentence, outside `names`, stands in the selected rows (`table`, `where`) or in `numbers`."""
-    values = [*claim.get("numbers", [])]
-    for row in select(tables, claim):
-        values += [number for cell in row.values() for number in cell_numbers(cell)]
-    sentence = without_names(claim["sentence"], claim.get("names", []))
-    missing = unproduced_numbers(sentence, values)
-    if missing:
-        return FAILS, f"not in {claim['table']}: {', '.join(missing)}"
-    return HOLDS, f"each of its {len(NUMBER.findall(sentence))} numbers is in {claim['table']}"
-
-
-def curves(rows, split="valid"):
-    """Return {(arm or None, framework, init, seed): {update: accuracy}} of a split from rows of history.tsv."""
-    found = {}
-    for row in rows:
-        if (row["split"], row["metric"]) == (split, "accuracy"):
-            run = row.get("arm"), row["framework"], row["init"], row["seed"]
-            found.setdefault(run, {})[int(row["update"])] = float(row["value"])
-    return found
-
-
-def check_ahead_throughout(claim, tables):
-    """At every update the mean accuracy of `better` on `split` leads that of `worse` by `value` ± `within` points."""
-    means, split = [], claim["split"]
-    for side in ("better", "worse"):
-        runs = list(curves(select(tables, claim, claim[side]), split).values())
-        if not runs:
-            return UNDECIDED, f"there are no such runs, or no {split} curves of them"
-        shared = set.intersection(*map(set, runs))
-        means.append({update: 100 * float(np.mean([run[update] for run in runs])) for update in shared})
-    leads = [means[0][update] - means[1][update] for update in sorted(set(means[0]) & set(means[1]))]
-    if not leads:
-        return UNDECIDED, "the two arms were never measured at the same update"
-    says = f"{split}, ahead by {min(leads):.1f} to {max(leads):.1f} points at {len(leads)} updates"
-    value, within = float(claim["value"]), float(claim["within"])
-    return (HOLDS if all(abs(lead - value) <= within for lead in leads) else FAILS), says
-
-
-def check_rises(claim, tables):
-    """The validation accuracy of every selected run is higher at each measurement than at the one before."""
-    runs = [[run[update] for update in sorted(run)] for run in curves(select(tables, claim)).values()]
-    if not any(len(run) > 1 for run in runs):
-        return UNDECIDED, "there is no curve of such a run"
-    steps = [after > before for run in runs for before, after in zip(run, run[1:], strict=False)]
-    says = f"validation rises in {sum(steps)} of {len(steps)} steps from epoch to epoch, n = {len(runs)}"
-    return (HOLDS if all(steps) else FAILS), says
-
-
-def check_varies_more(claim, tables):
-    """The runs `more` vary more than the runs `less`: Brown and Forsythe's test (1974), 5 %."""
-    column = claim.get("column", "test_accuracy")
-    first, second = (column_of(select(tables, claim, claim[side]), column) for side in ("more", "less"))
-    if not first or not second or min(len(first), len(second)) < 2:
-        return UNDECIDED, "it takes several runs a side"
-    sd = [print_factor(column) * summarise(values)["sd_ddof1"] for values in (first, second)]
-    says = f"SD {sd[0]:.2f} against {sd[1]:.2f} (ddof 1), {len(first)} against {len(second)} seeds"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = float(stats.levene(first, second, center="median").pvalue)
-    if not np.isfinite(p):
-        return UNDECIDED, f"{says}: no test of values that do not vary"
-    says += f"; Brown-Forsythe {p_text(p)}"
-    if p > ALPHA:
-        return NOT_SHOWN, f"{says}: no difference is shown"
-    return (HOLDS, says) if sd[0] > sd[1] else (FAILS, f"{says}: it varies less")
-
-
-def check_every(claim, tables):
-    """The `column` of every selected row is `cell`."""
-    cells = [row[claim["column"]] for row in select(tables, claim)]
-    if not cells:
-        return UNDECIDED, "there are no such runs"
-    same = cells.count(claim["cell"])
-    says = f"{claim['column']} is {claim['cell']} in {same} of {len(cells)} runs"
-    return (HOLDS if same == len(cells) else FAILS), says
-
-
-def check_near(claim, tables):
-    """The `column` of every selected row is `value`, give or take `within`."""
-    values = column_of(select(tables, claim), claim["column"])
-    if not values:
-        return UNDECIDED, "the figures of the single runs are not given"
-    values = [print_factor(claim["column"]) * value for value in values]
-    says = f"{claim['column']} {min(values):.2f} to {max(values):.2f}, n = {len(values)}"
-    far = [value for value in values if abs(value - float(claim["value"])) > float(claim["within"])]
-    return (FAILS if far else HOLDS), says
-
-
-def check_below(claim, tables):
-    """In every selected row the column `lower` is below the column `higher`."""
-    rows = select(tables, claim, claim.get("where", {}))
-    low, high = (column_of(rows, claim[side]) for side in ("lower", "higher"))
-    if not low or not high:
-        return UNDECIDED, "the figures of the single runs are not given"
-    pairs = [f"{a:.4g} against {b:.4g}" for a, b in zip(low, high, strict=True)]
-    held = all(a < b for a, b in zip(low, high, strict=True))
-    return (HOLDS if held else FAILS), f"{claim['lower']} against {claim['higher']}: {'; '.join(pairs)}"
-
-
-def check_not_published(claim, tables):
-    """A claim that rests on what its source does not give: `needs` says what."""
-    return UNDECIDED, f"it would take {claim['needs']}"
-
-
-def check_read(claim, tables):
-    """A statement of meaning, which no table can answer: judged by reading, `verdict` and `because`."""
-    return claim["verdict"], f"judged by reading: {claim['because']}"
-
-
-def check_heads(claim, tables):
-    """The model has `count` attention heads."""
-    parts, value = terms(**PUBLISHED_SIZE), int(claim["count"])
-    says = f"the model has {PUBLISHED_HEADS}; they share the width, so Q, K and V are {parts['query_key_value'][1]}"
-    says += f" whatever their number; a formula of 3·D² a head would count {PUBLISHED_HEADS} times as many"
-    return (HOLDS if value == PUBLISHED_HEADS else FAILS), says
-
-
-def check_two_counts(claim, tables):
-    """Two sources print the `counts` of one thing, each exact under its convention: which is right is not held."""
-    size, (first, second) = PUBLISHED_SIZE, (int(count) for count in claim["counts"])
-    names = [next((name for name in CONVENTIONS if count_by(size, name) == value), "none") for value in (first, second)]
-    if first == second:
-        return HOLDS, f"both are {first}"
-    between = [name for name, (_, value) in terms(**size).items() if value == abs(first - second)]
-    says = f"{first} (convention {names[0]}) against {second} ({names[1]}): {abs(first - second)} apart"
-    says += f", which is {' or '.join(between)} to the unit" if between else ""
-    return UNDECIDED, f"{says}; both cannot be the sum of one piece of code, and that code is not available"
-
-
-def at(row):
-    """Return what a printed figure is a figure of: (study, framework, init, seed, split)."""
-    return tuple(row[name] for name in ("study", "framework", "init", "seed", "split"))
-
-
-def check_printed(claim, tables):
-    """Each of `figures` (split, value, and update where the source gives one) of one run stands in another source.
-
-    Args:
-        claim: its `source` names the rows of published_points.tsv that were copied from this very sentence.
-        tables: published_points.tsv among them.
-
-    Raises:
-        StudyError: a figure is not in the rows of its own source, so the table was copied wrongly.
-    """
-    rows, alone, says = select(tables, claim), [], []
-    for figure in claim["figures"]:
-        same = [row for row in rows if row["split"] == figure["split"]]
-        found = [row for row in same if row["update"] in ("", str(figure.get("update", row["update"])))]
-        own = [row for row in found if row["source"] == claim["source"]]
-        if not any(printed_as(100 * float(row["accuracy"]), figure["value"]) for row in own):
-            raise StudyError(f"claim {claim['id']}: {claim['table']} has no {figure['value']} from {claim['source']}")
-        others = [row for row in found if row["source"] != claim["source"]]
-        name = f"{figure['split']} {figure['value']}"
-        wrong = [row for row in others if not printed_as(100 * float(row["accuracy"]), figure["value"])]
-        if wrong:
-            return FAILS, f"{name}: {wrong[0]['source']} prints {100 * float(wrong[0]['accuracy']):.10g}"
-        if others:
-            says.append(f"{name} is in {others[0]['source']}, too")
-        if not others or "update" in figure:
-            alone.append(f"update {figure['update']}" if others else name)
-    if alone:
-        says.append(f"of {', '.join(alone)} the data have this sentence alone")
-    return (TRANSCRIBED if alone else HOLDS), "; ".join(says)
-
-
-def check_same_figures(claim, tables):
-    """The sources `first` and `second` print the same figures of the same runs, `where` both do."""
-    sides = [
-        {at(row): row["accuracy"] for row in select(tables, claim, claim["where"] | {"source": claim[side]})}
-        for side in ("first", "second")
-    ]
-    shared = [place for place in sides[0] if place in sides[1]]
-    if not shared:
-        return UNDECIDED, "they print no figure of one and the same run"
-    same = sum(float(sides[0][place]) == float(sides[1][place]) for place in shared)
-    says = f"{same} of {len(shared)} figures are equal"
-    if same < len(shared):
-        return FAILS, says
-    return HOLDS, f"{says}: one set of runs printed twice, and no second piece of evidence"
-
-
-def check_ahead_at_printed(claim, tables):
-    """Of the printed figures, `better` leads `worse` by `value` ± `within` points at every update that both have."""
-    sides = [
-        [(row["update"], row["seed"], 100 * float(row["accuracy"])) for row in rows if row["update"]]
-        for rows in (select(tables, claim, claim["where"] | claim[side]) for side in ("better", "worse"))
-    ]
-    pairs = [(high, low) for high in sides[0] for low in sides[1] if high[0] == low[0]]
-    if not pairs:
-        return UNDECIDED, "no update has a printed figure of both arms"
-    pairs.sort(key=lambda pair: int(pair[0][0]))
-    words = [f"{a - b:+.1f} at update {update} (seed {i} against {j})" for (update, i, a), (_, j, b) in pairs]
-    chosen = [f"{a - b:+.1f}" for _, i, a in sorted(sides[0], key=lambda run: run[1]) for _, j, b in sides[1] if i == j]
-    n = int(select(tables, claim)[0]["n_reviews"])
-    margins = [sampling_margin(float(np.mean([accuracy for *_, accuracy in side])) / 100, n) for side in sides]
-    says = f"{claim['where']['split']}: {', '.join(words)}; seed by seed at the chosen checkpoints {', '.join(chosen)}"
-    says += f"; {n} reviews alone give a lead ± {100 * np.hypot(*margins):.1f} points (95 %)"
-    if any(abs(high[2] - low[2] - float(claim["value"])) > float(claim["within"]) for high, low in pairs):
-        return FAILS, f"{says}: not {claim['value']} ± {claim['within']}"
-    return UNDECIDED, f"{says}: within {claim['value']} ± {claim['within']} there; every other update is only drawn"
-
-
-def check_highest(claim, tables):
-    """Of the selected runs (those of `among`, if given) the one of `seed` has the highest `test_accuracy`."""
-    rows = [row for row in select(tables, claim) if row["seed"] in claim.get("among", [row["seed"]])]
-    values = {row["seed"]: 100 * float(row["test_accuracy"]) for row in rows if row["test_accuracy"]}
-    if len(values) < 2 or claim["seed"] not in values:
-        return UNDECIDED, "the figures of the single runs are not published"
-    own, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
-    lead, margin = own - max(values.values()), 100 * sampling_margin(own / 100, n)
-    says = (
-        f"seed {claim['seed']} {own:.1f}, ahead by {lead:.1f} points; {n} reviews alone give each ± {margin:.1f} (95 %)"
-    )
-    if lead <= 0:
-        return FAILS, says
-    return HOLDS, f"{says}: true of these runs" + (", and within that" if lead < margin else "")
-
-
-def check_converges(claim, tables):
-    """At their last printed update the selected runs lie closer together than at the first: within sampling error."""
-    rows = select(tables, claim)
-    updates = sorted({int(row["update"]) for row in rows if row["update"]})
-    if len(updates) < 2:
-        return UNDECIDED, "fewer than two updates are printed"
-    ends = [
-        [100 * float(row["accuracy"]) for row in rows if row["update"] == str(u)] for u in (updates[0], updates[-1])
-    ]
-    first, last = (max(values) - min(values) for values in ends)
-    # Of a difference between two runs.
-    margin = 100 * 2**0.5 * sampling_margin(float(np.mean(ends[1])) / 100, int(rows[0]["n_reviews"]))
-    says = f"{first:.1f} points apart at update {updates[0]}, {last:.1f} at {updates[-1]}, n = {len(ends[1])}"
-    says += f"; {rows[0]['n_reviews']} reviews alone tell two runs apart from {margin:.1f} points on (95 %)"
-    return (HOLDS if last < first and last <= margin else FAILS), says
-
-
-def check_mean_of_sds(claim, tables):
-    """The mean over `updates` measurements of the standard deviation over seeds is `sd`, so far as they are printed."""
-    rows = select(tables, claim)
-    held = {}
-    for row in rows:
-        held.setdefault(row["update"], []).append(100 * float(row["accuracy"]))
-    facts = [summarise(values) for values in held.values() if len(values) > 1]
-    n, possible, says = int(claim["updates"]), [], []
-    for ddof in (0, 1):
-        sds = [fact[f"sd_ddof{ddof}"] for fact in facts]
-        if len(sds) == n and printed_as(float(np.mean(sds)), claim["sd"]):
-            return HOLDS, f"the mean of {n} standard deviations (ddof {ddof}) is {np.mean(sds):.2f}"
-        says.append(f"{', '.join(f'{sd:.2f}' for sd in sds)} (ddof {ddof})")
-        possible.append(n * float(claim["sd"]) - sum(sds))
-    words = f"the standard deviation over seeds at update {' and '.join(held)}: {' or '.join(says)}"
-    if len(facts) == n or max(possible) < 0:
-        return FAILS, f"{words}: no mean of {n} can be {claim['sd']}"
-    left = n - len(facts)
-    return UNDECIDED, (
-        f"{words}; {claim['sd']} as the mean of {n} needs {' or '.join(f'{rest / left:.2f}' for rest in possible)} on "
-        f"average at the {left} others, which are only drawn"
-    )
-
-
-# assertion: (check, keys that it needs)
-ASSERTIONS = {
-    "mean_sd": (check_mean_sd, ("table", "where", "mean", "sd")),
-    "run": (check_run, ("table", "where", "values")),
-    "parameter_count": (check_parameter_count, ("count",)),
-    "parameter_subtotal": (check_parameter_subtotal, ("count", "terms")),
-    "parameter_difference": (check_parameter_difference, ("first", "second", "terms")),
-    "better": (check_better, ("table", "better", "worse")),
-    "same": (check_same, ("table", "first", "second", "within")),
-    "headline": (check_headline, ("table", "where", "value")),
-    "cell": (check_cell, ("table", "where", "column", "value")),
-    "ahead_throughout": (check_ahead_throughout, ("table", "split", "better", "worse", "value", "within")),
-    "rises": (check_rises, ("table", "where")),
-    "varies_more": (check_varies_more, ("table", "more", "less")),
-    "every": (check_every, ("table", "where", "column", "cell")),
-    "near": (check_near, ("table", "where", "column", "value", "within")),
-    "below": (check_below, ("table", "lower", "higher")),
-    "produced": (check_produced, ("table", "where")),
-    "not_published": (check_not_published, ("needs",)),
-    "read": (check_read, ("verdict", "because")),
-    "heads": (check_heads, ("count",)),
-    "two_counts": (check_two_counts, ("counts",)),
-    "printed": (check_printed, ("table", "where", "figures")),
-    "same_figures": (check_same_figures, ("table", "where", "first", "second")),
-    "ahead_at_printed": (check_ahead_at_printed, ("table", "where", "better", "worse", "value", "within")),
-    "highest": (check_highest, ("table", "where", "seed")),
-    "converges": (check_converges, ("table", "where")),
-    "mean_of_sds": (check_mean_of_sds, ("table", "where", "sd", "updates")),
-}
-
-
-def cell_numbers(cell):
-    """Return the number of a table's cell as a list: empty for words."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return []
-    return [value] if np.isfinite(value) else []
-
-
-def unproduced_numbers(text, values):
-    """Return the numbers of a text that no produced value is printed as, in order.
-
-    A value counts as printed in full, in per cent, without its sign, or with two significant digits.
-
-    Args:
-        text: what the reader sees, without markup.
-        values: the numbers that the study's files hold.
-    """
-    values = [abs(value) for value in values]
-    short = {f"{value:.2g}" for value in values}
-    missing = []
-    for printed in NUMBER.findall(text):
-        bare = printed.lstrip("+-\N{MINUS SIGN}")
-        if bare not in short and not any(printed_as(value, bare) or printed_as(100 * value, bare) for value in values):
-            missing.append(printed)
-    return missing
+ASSERTIONS = EXACT | TESTED
 
 
 def validate(claim, where):
@@ -561,25 +54,53 @@ def validate(claim, where):
             raise StudyError(f'{where}: claim {claim["id"]}: quote {key} as printed, such as "0.80"')
 
 
-def check(claim, tables):
-    """Return a row of claims.tsv: id, sentence, source, verdict, data.
+def judged(tested, corrected):
+    """Return the verdict of a tested claim: the sentence or its contrary is shown, or neither."""
+    if corrected > ALPHA:
+        return NOT_SETTLED
+    return HOLDS if tested.right else FAILS
 
-    Args:
-        claim: a validated claim.
-        tables: {name: rows}.
+
+def asked(claim, tables):
+    """Return what a claim's check answers.
 
     Raises:
         StudyError: a value of the claim is of a kind that its assertion cannot use.
     """
     try:
-        verdict, says = ASSERTIONS[claim["assertion"]][0](claim, tables)
+        return ASSERTIONS[claim["assertion"]][0](claim, tables)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise StudyError(
             f"claim {claim['id']} ({claim['assertion']}): one of its values cannot be used ({error!r:.120}); "
             "compare it with the claims in claims/published.yaml"
         ) from error
-    row = {key: " ".join(str(claim[key]).split()) for key in ("id", "sentence", "source")}
-    return row | {"verdict": verdict, "data": says + (f"; {claim['note']}" if claim.get("note") else "")}
+
+
+def check_together(claims, tables):
+    """Return a row of claims.tsv for each claim: id, sentence, source, verdict, data.
+
+    Args:
+        claims: validated claims; those that are tested are one family of Holm's correction.
+        tables: {name: rows}.
+
+    Raises:
+        StudyError: see `asked`.
+    """
+    answers = [asked(claim, tables) for claim in claims]
+    family = holm([getattr(answer, "p", None) for answer, _ in answers])
+    n_tested, rows = sum(p is not None for p in family), []
+    for claim, (answer, says), p in zip(claims, answers, family, strict=True):
+        row = {key: " ".join(str(claim[key]).split()) for key in ("id", "sentence", "source")}
+        if p is not None:
+            answer = judged(answer, p)
+            says += f", {p_text(p).removeprefix('p = ')} corrected for {n_tested} claims" if n_tested > 1 else ""
+        rows.append(row | {"verdict": answer, "data": says + (f"; {claim['note']}" if claim.get("note") else "")})
+    return rows
+
+
+def check(claim, tables):
+    """Return the row of one claim that is checked alone; see `check_together`."""
+    return check_together([claim], tables)[0]
 
 
 def read_claims(path, sentences=()):
@@ -587,7 +108,8 @@ def read_claims(path, sentences=()):
 
     Args:
         path: the file.
-        sentences: claims that lend a claim of the same id its sentence and source, so that both stand once only.
+        sentences: claims that lend their sentence and source to a claim of the same id, or to one that is `of` that id:
+            both stand once only.
 
     Raises:
         StudyError: not YAML, no list `claims`, a faulty claim, or two of the same id.
@@ -604,7 +126,7 @@ def read_claims(path, sentences=()):
     lent = {claim["id"]: {key: claim[key] for key in ("sentence", "source")} for claim in sentences}
     for i, claim in enumerate(content["claims"]):
         if isinstance(claim, dict) and isinstance(claim.get("id"), str):
-            claim = content["claims"][i] = lent.get(claim["id"], {}) | claim
+            claim = content["claims"][i] = lent.get(claim.get("of", claim["id"]), {}) | claim
         validate(claim, path)
     names = [claim["id"] for claim in content["claims"]]
     for name in names:

@@ -10,11 +10,13 @@ CLAIMED = {
     **{
         name: name
         for name in (
-            *("runs", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines", "audit"),
-            *("parameter_ledger", "questions", "recipes", "recipe_differences", "recipe_interactions"),
+            *("runs", "history", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines"),
+            *("audit", "parameter_ledger", "questions", "recipes", "recipe_differences", "recipe_interactions"),
             "learning_curve_means",
         )
     },
+    "qa/runs": "qa_runs",
+    "frameworks/summary": "framework_summary",
 }
 
 

@@ -138,7 +138,7 @@ COLUMNS = {
         "two-sided, of no difference, over seeds and texts: the larger of the interval's two",
     ),
     "p_holm": ("share", "", "the same after Holm's correction over the arms that are compared with one model"),
-    "verdict": ("text", "", "of a claim: holds, fails, not shown, ..."),
+    "verdict": ("text", "", "of a claim: holds, fails, not settled, ..."),
     "only_a": ("integer", "reviews", "reviews that only the first arm's run has right"),
     "only_b": ("integer", "reviews", "reviews that only the second arm's run has right"),
     "p_value": ("share", "", "exact: McNemar's test, or one-sided binomial (learned.tsv)"),
@@ -207,7 +207,7 @@ COLUMNS = {
     "claims": ("integer", "claims", "claims in all"),
     **{
         verdict.replace(" ", "_"): ("integer", "claims", f"claims with the verdict `{verdict}`")
-        for verdict in ("holds", "fails", "not shown", "cannot be decided", "transcribed")
+        for verdict in ("holds", "fails", "not settled", "cannot be decided", "transcribed")
     },
     # Weights and parameters.
     "n_tensors": (

@@ -16,7 +16,8 @@ class Curves:
 
     Names: `train/loss` and `train/learning_rate` at every update; `<split>/loss`, and in classification
     `<split>/accuracy`, a fraction, at every measurement. Losses are means in nats: over the examples in classification,
-    over the masked tokens in pretraining.
+    over the masked tokens in pretraining. On test there is the accuracy of every epoch alone, in a file that is written
+    after training.
     """
 
     def __init__(self, folder, done=0):
@@ -40,11 +41,11 @@ class Curves:
         self._add("train/loss", loss, update)
         self._add("train/learning_rate", lr, update)
 
-    def measure(self, split, update, loss, accuracy=None):
-        """Note a measurement after `update` updates: mean loss in nats, accuracy as a fraction where there is one."""
-        self._add(f"{split}/loss", loss, update)
-        if accuracy is not None:
-            self._add(f"{split}/accuracy", accuracy, update)
+    def measure(self, split, update, loss=None, accuracy=None):
+        """Note a measurement after `update` updates: mean loss in nats and accuracy as a fraction, where measured."""
+        for name, value in (("loss", loss), ("accuracy", accuracy)):
+            if value is not None:
+                self._add(f"{split}/{name}", value, update)
 
     def flush(self):
         """Bring everything noted so far to the file."""

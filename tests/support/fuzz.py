@@ -29,6 +29,7 @@ import yaml  # noqa: E402
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from analysis.parameter_counts import CONVENTIONS  # noqa: E402
 from checkpoint.vocabulary import SPECIALS, read_dictionary  # noqa: E402
 from common.errors import StudyError  # noqa: E402
 from common.machine import settings_hash  # noqa: E402
@@ -36,9 +37,11 @@ from data.archives import extract_members  # noqa: E402
 from data.reviews import decode_lines, is_blank, normalise, pair, parse_items, parse_labels, parse_reviews  # noqa: E402
 from data.text_tables import label_name, read_examples  # noqa: E402
 from lab import claims  # noqa: E402
+from lab.claim_tables import VERDICTS  # noqa: E402
 from qa import build_qa_pairs  # noqa: E402
 from study.addresses import expand_addresses, retrievals, source_addresses  # noqa: E402
 from study.download import expected, mirror_path, read_checksums  # noqa: E402
+from study.rule_parameters import PUBLISHED_SIZE  # noqa: E402
 from study.schema import read_schema  # noqa: E402
 from study.settings import validate_study  # noqa: E402
 
@@ -389,7 +392,7 @@ CLAIM = st.fixed_dictionaries(
         **{key: st.one_of(PRINTED, VALUES) for key in ("mean", "sd", "value", "count", "ddof", "needs", "numbers")},
         **{key: st.one_of(PRINTED, VALUES) for key in ("within", "updates", "because", "note", "seed")},
         **dict.fromkeys(("where", "better", "worse", "more", "less"), WHERE),
-        "verdict": st.one_of(st.sampled_from(claims.VERDICTS), VALUES),
+        "verdict": st.one_of(st.sampled_from(VERDICTS), VALUES),
         "among": st.one_of(st.just(["1", "2"]), VALUES),
         "counts": st.one_of(st.lists(PRINTED, min_size=2, max_size=2), VALUES),
         "figures": st.one_of(
@@ -400,11 +403,11 @@ CLAIM = st.fixed_dictionaries(
         "column": st.one_of(COLUMNS, VALUES),
         "values": st.one_of(st.dictionaries(COLUMNS, PRINTED, max_size=2), VALUES),
         **{
-            key: st.one_of(st.sampled_from(list(claims.CONVENTIONS)), st.sampled_from(["a page", "x"]), WHERE)
+            key: st.one_of(st.sampled_from(list(CONVENTIONS)), st.sampled_from(["a page", "x"]), WHERE)
             for key in ("convention", "first", "second")
         },
         "terms": st.one_of(st.lists(st.sampled_from(["tokens", "positions"]), max_size=2), VALUES),
-        "size": st.one_of(st.just(dict(claims.PUBLISHED_SIZE)), VALUES),
+        "size": st.one_of(st.just(dict(PUBLISHED_SIZE)), VALUES),
         "split": st.one_of(st.just("test"), SCALARS),
     },
 )
@@ -431,7 +434,7 @@ def claims_file(content):
         for claim in found:
             with refused("claim "):
                 row = claims.check(claim, ROWS)
-                assert row["verdict"] in claims.VERDICTS
+                assert row["verdict"] in VERDICTS
 
 
 # ---- Archives -----------------------------------------------------------------------------------------------------

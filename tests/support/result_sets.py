@@ -339,8 +339,8 @@ def make_rest(folder, generator, arms=("fairseq-random", "huggingface-random")):
              "data": f"Welch p = {small():.2g}, n = {n}"} for n in range(3))),
         "claims_by_report": table("claims_by_report.tsv", *(
             {"part": part, "heading": "1 Question", "opening": "In these 2 parts", "claims": 30, "holds": 11,
-             "fails": 3, "not_shown": 7, "cannot_be_decided": 5, "transcribed": 4}
-            for part in ("all published", "this study", "report 1"))),
+             "fails": 3, "not_settled": 7, "cannot_be_decided": 5, "transcribed": 4}
+            for part in ("all reports", "this study", "report 1"))),
         "pretraining": table("checkpoint/pretraining.tsv", *(
             {"update": update, "split": split, "loss": small(), "n_tokens": count()}
             for update in (500, 9000) for split in ("train", "valid"))),

@@ -21,8 +21,9 @@ from analysis.compute_statistics import OPTIONS, compute  # noqa: E402
 from analysis.tabulate_test_accuracy import as_latex, as_markdown, columnar, readable, summarise_arms  # noqa: E402
 from common.arms import Arm  # noqa: E402
 from common.files import read_tsv  # noqa: E402
-from lab import claims  # noqa: E402
 from lab.check_claims import own_claims  # noqa: E402
+from lab.claim_tables import FAILS  # noqa: E402
+from lab.claims import check_together  # noqa: E402
 from support.frames import write_frame  # noqa: E402
 
 ARMS = [
@@ -181,8 +182,8 @@ def contradicted_claims(arms):
         for name, frame in {"runs": runs, "test_accuracy": summary}.items():
             write_frame(f"{folder}/{name}.tsv", frame)
             content[f"{name}.tsv"] = read_tsv(f"{folder}/{name}.tsv")
-    checked = [claims.check(claim, content) for claim in own_claims(content)]
-    return [f"{row['sentence']}: {row['data']}" for row in checked if row["verdict"] == claims.FAILS]
+    checked = check_together(own_claims(content), content)
+    return [f"{row['sentence']}: {row['data']}" for row in checked if row["verdict"] == FAILS]
 
 
 def simulate(number, first=0, largest=3000, options=QUICK):

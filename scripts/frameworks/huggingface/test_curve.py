@@ -10,7 +10,7 @@ from frameworks.huggingface.classifier import load_epoch
 from training.process import set_threads
 
 
-def main(history, checkpoints, selected, predictions, token_ids, curve, batch_size, threads):
+def main(history, checkpoints, selected, predictions, token_ids, curve, tensorboard, batch_size, threads):
     """Score every kept epoch.
 
     Args:
@@ -19,6 +19,7 @@ def main(history, checkpoints, selected, predictions, token_ids, curve, batch_si
         selected, predictions: the run's chosen epoch and what it answers, which is not scored again.
         token_ids: `.npz` of the test split.
         curve: TSV to write: see `finetuning.predictions.write_test_curve`.
+        tensorboard: folder to write: `test/accuracy`.
         batch_size: reviews scored at once.
         threads: CPU threads.
     """
@@ -29,7 +30,7 @@ def main(history, checkpoints, selected, predictions, token_ids, curve, batch_si
     def score_epoch(epoch):
         return score(load_epoch(checkpoints, epoch), sequences, batch_size, progress=f"epoch {epoch}"), labels
 
-    write_test_curve(curve, history, score_epoch, selected, predictions)
+    write_test_curve(curve, history, score_epoch, selected, predictions, tensorboard)
 
 
 if __name__ == "__main__":

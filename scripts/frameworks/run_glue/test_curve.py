@@ -12,7 +12,19 @@ from training.process import set_threads
 
 
 def main(
-    history, checkpoints, selected, predictions, record, train, valid, test, tokenizer, curve, batch_size, threads
+    history,
+    checkpoints,
+    selected,
+    predictions,
+    record,
+    train,
+    valid,
+    test,
+    tokenizer,
+    curve,
+    tensorboard,
+    batch_size,
+    threads,
 ):
     """Score every kept epoch with the recipe's `--do_predict`.
 
@@ -22,6 +34,7 @@ def main(
         selected, predictions: the run's chosen epoch and what it answers, which is not scored again.
         record, train, valid, test, tokenizer: see `frameworks.run_glue.score`.
         curve: TSV to write: see `finetuning.predictions.write_test_curve`.
+        tensorboard: folder to write: `test/accuracy`.
         batch_size: reviews scored at once.
         threads: CPU threads.
     """
@@ -33,7 +46,7 @@ def main(
         logits, labels = answers(os.path.join(checkpoints, f"epoch{epoch}"), files, record, batch_size)
         return torch.as_tensor(logits), labels
 
-    write_test_curve(curve, history, score_epoch, selected, predictions)
+    write_test_curve(curve, history, score_epoch, selected, predictions, tensorboard)
 
 
 if __name__ == "__main__":

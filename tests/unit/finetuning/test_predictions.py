@@ -7,6 +7,7 @@ from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
 from finetuning.prediction_files import HISTORY
 from finetuning.predictions import write_predictions, write_test_curve
+from support.curves import curves
 
 LABELS = [0, 1, 1, 0]
 # How many of the four reviews an epoch gets right.
@@ -35,13 +36,15 @@ def test_the_chosen_epoch_is_taken_from_its_predictions_and_the_others_are_score
 
     names = ("curve.tsv", "history.tsv", "selected.json", "predictions.tsv")
     curve, history, selected, predictions = (str(tmp_path / name) for name in names)
-    write_test_curve(curve, history, score_epoch, selected, predictions)
+    write_test_curve(curve, history, score_epoch, selected, predictions, tmp_path / "tensorboard")
     assert scored == [1, 3]
     rows = [(row["epoch"], row["update"], row["split"], float(row["value"])) for row in read_tsv(curve)]
     assert rows == [(str(n), str(10 * n), "test", RIGHT[n] / 4) for n in (1, 2, 3)]
+    # TensorBoard has the same points, by update, and no other curve.
+    assert curves(tmp_path / "tensorboard") == {"test/accuracy": {10 * n: RIGHT[n] / 4 for n in (1, 2, 3)}}
 
 
 def test_an_empty_history_is_said_to_be_empty(tmp_path):
     write_history(tmp_path / "history.tsv", [])
     with pytest.raises(StudyError, match="is empty: train the run again"):
-        write_test_curve("curve.tsv", str(tmp_path / "history.tsv"), None, "selected.json", "predictions.tsv")
+        write_test_curve("curve.tsv", str(tmp_path / "history.tsv"), None, "selected.json", "predictions.tsv", "board")

@@ -102,10 +102,14 @@ def made(tmp_path_factory):
         (folder / init / "selected.json").write_text(json.dumps({"epoch": 2}))
         scored = {"data": "test", "checkpoints": f"{init}/checkpoints", "threads": 1}
         predicted = {"selected": f"{init}/selected.json", "predictions": f"{init}/predictions.tsv", "batch_size": 7}
-        curve = predicted | {"history": f"{init}/history.tsv", "curve": f"{init}/curve.tsv", "batch_size": 64}
+        curve = predicted | {
+            "history": f"{init}/history.tsv",
+            "curve": f"{init}/curve.tsv",
+            "tensorboard": f"{init}/board",
+        }
         runs.append(finetune("fairseq", init, init))
         runs.append(job("frameworks.fairseq.score", **scored, **predicted))
-        runs.append(job("frameworks.fairseq.test_curve", **scored, **curve))
+        runs.append(job("frameworks.fairseq.test_curve", **scored, **curve | {"batch_size": 64}))
     runs.append(finetune("fairseq", "frozen", settings=FINETUNING | {"freeze": "encoder"}))
     hot = pretrained | {"pretraining": pretraining | {"lr": 1e38}, "model": "hot.pt"}
     runs.append(refused("checkpoint.pretrain", "pretraining", data="corpus", **hot, threads=1))

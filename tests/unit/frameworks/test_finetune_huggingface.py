@@ -343,6 +343,7 @@ def test_evaluation_and_test_curve(study, finished, tmp_path):
         str(tmp_path / "predictions.tsv"),
         arguments[1],
         str(tmp_path / "curve.tsv"),
+        str(tmp_path / "tensorboard-test"),
         batch_size=4,
         threads=1,
     )

@@ -312,7 +312,7 @@ def test_predictions_are_those_of_the_recipe_and_of_the_saved_model(study, finis
         assert float(row["probability"]) == pytest.approx(float(share[1]), abs=1e-5)
     test_curve_run_glue.main(
         **given, history=str(finished / "history.tsv"), predictions=str(tmp_path / "test.tsv"),
-        curve=str(tmp_path / "curve.tsv"),
+        curve=str(tmp_path / "curve.tsv"), tensorboard=str(tmp_path / "tensorboard-test"),
     )  # fmt: skip
     curve = read_tsv(tmp_path / "curve.tsv")
     right = sum(row["label"] == row["prediction"] for row in rows)

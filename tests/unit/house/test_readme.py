@@ -11,7 +11,7 @@ import publish
 from common.arms import percent
 from common.errors import StudyError
 from common.files import read_tsv
-from lab.claims import check, read_claims
+from lab.claims import check_together, read_claims
 from study.configuration import load_study
 from support import studies
 from support.environments import rules as known_rules
@@ -337,7 +337,7 @@ def test_what_a_published_study_says_of_itself_holds(study):
     }
     paths = {name: os.path.join(docs(study), file) for name, file in files.items()}
     tables = {name: read_tsv(path) for name, path in paths.items() if os.path.exists(path)}
-    assert {claim["id"]: check(claim, tables)["verdict"] for claim in claims} == dict.fromkeys(own, "holds")
+    assert {row["id"]: row["verdict"] for row in check_together(claims, tables)} == dict.fromkeys(own, "holds")
 
 
 @pytest.mark.parametrize("study", PUBLISHED)
