@@ -1,6 +1,6 @@
 """The lab: its reports' claims, the parameter count by hand, its frameworks in use."""
 
-from lab.framework_jobs import data_jobs, in_json, run_jobs
+from lab.framework_jobs import data_jobs, first_trainings, in_json, run_jobs
 from lab.guest import CLAIMED
 from study.products import products
 
@@ -12,7 +12,6 @@ CLAIM_TABLES = {
 }
 FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS") if name in FIRST_RUNS}
 DATA_JOBS = data_jobs(PARTS, ALL_SPLITS, FRAMEWORK_STEPS)
-FIRST_TRAININGS = [f"finetune_{framework}/{arm}/seed{seed}" for framework, (arm, seed) in FIRST_RUNS.items()]
 FRAMEWORK_BENCHMARKS = [path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, *run_jobs(TRAINED, SEEDS)]]
 
 
@@ -43,7 +42,7 @@ if made("framework_steps"):
             **inputs(runs="runs", protocol="protocol_diff"),
             **in_json(FRAMEWORK_STEPS, SPLITS),
             benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
-            logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *FIRST_TRAININGS)],
+            logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *first_trainings(FIRST_RUNS))],
             fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),
             huggingface_convert_tokenizer="<results>/checkpoint/tokenizer",
             huggingface_convert_checkpoint="<results>/checkpoint/huggingface",

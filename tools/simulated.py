@@ -231,9 +231,9 @@ def study_of(setting, gap, generator):
         "arm_t_covered": within(t_interval(arms[0].mean(axis=1, dtype=float).tolist(), LEVEL), expected[0]),
     }
     if setting.kind == "choice":
-        return said, set(warnings_of(arms, [0, 0], 1))
+        return said, set(warnings_of(arms, [0, 0]))
     learners = arms[: len(accuracies)]
-    return said, set(warnings_of(learners, failed, len(asked), common=setting.common > 0))
+    return said, set(warnings_of(learners, failed, common=setting.common > 0))
 
 
 def draw_recalls(setting, n, generator):
@@ -268,7 +268,7 @@ def study_of_macro(setting, expected, generator):
         classes = np.empty((N_TEXTS, k))
         interval = inference.mean_interval([macro_f1.items(labels, row, classes) for row in answers], LEVEL)
     shares = np.bincount(labels, minlength=k) / N_TEXTS
-    return within(interval, expected), set(warnings_of([], [], 1, shares=shares, over_seeds=setting.kind == "t"))
+    return within(interval, expected), set(warnings_of([], [], shares=shares, over_seeds=setting.kind == "t"))
 
 
 def block(task):

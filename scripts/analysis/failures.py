@@ -14,7 +14,6 @@ WARNINGS = {
     "failed runs": "some runs failed: their share decides the mean, and a few seeds do not give it",
     "unseen failures": "no run failed, but so few seeds leave a failure rate of 10 % or more possible",
     "common start": "all seeds of an arm share a checkpoint or a draw of labels: another would shift them together",
-    "small spread": "Holm's correction of several pairs is of a test over seeds, which vary less than texts do",
     "classes alike": "the interval is over seeds alone, but a measure that weighs classes alike varies with the texts",
     "rare class": "the interval is over seeds alone, but other texts of a class below 10 % would move the measure",
 }
@@ -51,7 +50,7 @@ def failure_rate(learned, accuracies, level=0.95):
     }
 
 
-def warnings_of(arms, failed, n_pairs=1, common=False, shares=(), over_seeds=False):
+def warnings_of(arms, failed, common=False, shares=(), over_seeds=False):
     """Return the names of `WARNINGS` in which a claim or an interval errs more often than its level says.
 
     Simulated error of each: docs/method/simulations.md.
@@ -59,7 +58,6 @@ def warnings_of(arms, failed, n_pairs=1, common=False, shares=(), over_seeds=Fal
     Args:
         arms: list of (S, N) arrays of 0 and 1.
         failed: how many runs of each arm failed.
-        n_pairs: over which tests are corrected.
         common: all seeds of an arm share a checkpoint or a draw of labels, and others are what the claim is about.
         shares: of the classes, where a measure weighs classes alike.
         over_seeds: whether that measure's interval is over seeds alone.
@@ -74,14 +72,6 @@ def warnings_of(arms, failed, n_pairs=1, common=False, shares=(), over_seeds=Fal
         found.append("unseen failures")
     if common:
         found.append("common start")
-    if n_pairs > 1 and any(_spread_below_texts(arm) for arm in arms):
-        found.append("small spread")
     if over_seeds and len(shares):
         found.append("rare class" if min(shares) < RARE else "classes alike")
     return found
-
-
-def _spread_below_texts(correct):
-    """Return whether an arm's seeds vary less than N independent answers of one run would."""
-    means = np.asarray(correct).mean(axis=1)
-    return float(means.var(ddof=1)) < float(means.mean() * (1 - means.mean())) / np.shape(correct)[1]

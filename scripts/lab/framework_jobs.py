@@ -33,6 +33,15 @@ def data_jobs(parts, splits, steps):
     return [*binarized, *tokenized, *written, "convert_tokenizer", "convert_checkpoint"]
 
 
+def first_trainings(runs):
+    """Return the names of the trainings that stand for their framework.
+
+    Args:
+        runs: {framework: (arm, seed)}.
+    """
+    return [f"finetune_{framework}/{arm}/seed{seed}" for framework, (arm, seed) in runs.items()]
+
+
 def run_jobs(arms, seeds):
     """Return the names of the jobs of every run.
 

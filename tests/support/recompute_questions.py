@@ -141,6 +141,22 @@ def digest(question):
     return tuple(str(question.get(key)) for key in ("ask", "compare", "measure", "equal_within"))
 
 
+def p_of(difference, margin, ends):
+    """Return what is tested and its p: a difference from 0, or the nearer of equal within the margin and beyond it.
+
+    Args:
+        difference: of the contrast.
+        margin: as a share; None where a difference is asked for.
+        ends: what `standard_errors` returns.
+    """
+    if margin is None:
+        return "difference", max(2 * stats.t.sf(abs(difference) / error, df) for error, df in ends)
+    if abs(difference) < margin:
+        return "equal", max(stats.t.sf((margin - abs(difference)) / error, df) for error, df in ends)
+    sides = abs(difference) - margin, abs(difference) + margin
+    return "beyond", max(sum(stats.t.sf(side / error, df) for side in sides) for error, df in ends)
+
+
 def answers(folder, questions):
     """Return the rows that questions.tsv should have, by the sentence asked.
 
@@ -168,21 +184,8 @@ def answers(folder, questions):
             difference += sign * float(np.mean(scores))
         ends = standard_errors(arms)
         half = max(stats.t.ppf(0.975, df) * error for error, df in ends)
-        margin = question.get("equal_within")
-        if margin is None:
-            tested, p = "difference", max(2 * stats.t.sf(abs(difference) / error, df) for error, df in ends)
-        else:
-            margin /= 100
-            inside = abs(difference) < margin
-            tested = "equal" if inside else "beyond"
-            sides = [
-                stats.t.sf((margin - abs(difference)) / error, df)
-                if inside
-                else stats.t.sf((abs(difference) - margin) / error, df)
-                + stats.t.sf((abs(difference) + margin) / error, df)
-                for error, df in ends
-            ]
-            p = max(sides)
+        margin = question["equal_within"] / 100 if question.get("equal_within") is not None else None
+        tested, p = p_of(difference, margin, ends)
         rows.append(
             {
                 "ask": question["ask"],

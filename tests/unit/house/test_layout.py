@@ -26,7 +26,6 @@ FEW = 5
 LONG_MODULES = {
     "scripts/data/embedded_reviews.py": "its sampler is replaced by a smaller one",
     "scripts/data/build_splits.py": "what it checks of tables moves to text_tables",
-    "scripts/lab/claims.py": "claims become questions",
     "scripts/study/download.py": "what is known of the hub leaves it",
     "tools/publish.py": "records and pages become two modules",
     "benchmarks/benchmark.py": "timing and table become two modules",

@@ -83,10 +83,10 @@ def test_every_error_that_is_too_large_has_its_warning():
 def test_a_warning_that_lacks_is_noticed():
     row = dict.fromkeys(simulated.COUNTED) | {"kind": "arms", "studies": 1000, "asked_wrong": 200, "asked_covered": 950}
     assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"warnings": "unseen failures"}) == []
-    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"warnings": "small spread"}) == ["small spread"]
-    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"asked_wrong": 50, "warnings": "small spread"}) == []
-    few = row | {"asked_wrong": 50, "asked_covered": 800, "warnings": "small spread"}
-    assert simulate.needed(BY_NAME["5 seeds, SD 1"], few) == ["small spread"]
+    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"warnings": "common start"}) == ["common start"]
+    assert simulate.needed(BY_NAME["5 seeds, SD 1"], row | {"asked_wrong": 50, "warnings": "common start"}) == []
+    few = row | {"asked_wrong": 50, "asked_covered": 800, "warnings": "common start"}
+    assert simulate.needed(BY_NAME["5 seeds, SD 1"], few) == ["common start"]
     assert not simulate.too_many(60, 1000) and simulate.too_many(80, 1000)
 
 
