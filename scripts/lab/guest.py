@@ -26,6 +26,7 @@ CLAIMED = {
         )
     },
     "qa/runs": "qa_runs",
+    "frameworks/steps": "framework_steps",
     "frameworks/summary": "framework_summary",
 }
 

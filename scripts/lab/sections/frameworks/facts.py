@@ -6,6 +6,23 @@ from report.inputs import Table
 from report.sections.answer.facts import pairs_asked
 
 CHAPTER, PLACE = "Can it be trusted?", 60
+# How the ids of claims about the use of the frameworks begin.
+USE = "use-"
+
+# What the answer compares: columns of the summary.
+COUNTED = ("n_commands", "n_arguments", "seconds")
+
+
+def least(rows, column):
+    """Return the rows whose number in a column is the lowest."""
+    lowest = min(float(row[column]) for row in rows)
+    return [row for row in rows if float(row[column]) == lowest]
+
+
+def sentences(study):
+    """Return what a report says of the frameworks' use, as this study's counts have it."""
+    asked = study.table("conclusions")
+    return Table([row for row in asked.rows if row["id"].startswith(USE)], asked.href)
 
 
 def facts(study):
@@ -36,5 +53,7 @@ def facts(study):
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
         "pairs": asked.get("frameworks", []),
+        "least": {name: least(study.table("framework_summary").rows, name) for name in COUNTED},
+        "sentences": sentences(study) if study.has("conclusions") else None,
         "modes": sorted({arm.get("protocol") or mode for arm in arms.values()}),
     }
