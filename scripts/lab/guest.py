@@ -13,6 +13,7 @@ CLAIMED = {
             *(
                 "runs",
                 "history",
+                "questions",
                 "test_accuracy",
                 "pairs",
                 "mcnemar",
