@@ -2,8 +2,6 @@
 
 import statistics
 
-import numpy as np
-
 from analysis.inference import exact_interval
 
 # A share of failed runs that would change what a study says; fewer seeds than 36 without a failure leave it possible.

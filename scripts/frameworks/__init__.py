@@ -39,6 +39,8 @@ DEFAULTS = {
     "ONLY": (),
     # The rules that lead from texts to the test predictions of a run, in order: {rule: script below scripts/}.
     "STEPS": {},
+    # What its commands do where nothing is said, {flag: value as typed}: such flags are not counted as arguments.
+    "FLAG_DEFAULTS": {},
     # Whether the table of the frameworks in use has it only where the others are, too.
     "BESIDE": False,
     # Where the settings of its own defaults come from.

@@ -23,9 +23,10 @@ from common.files import reading
 from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, NUMBER, VERDICTS
 from lab.exact_claims import EXACT
 from lab.tested_claims import TESTED
+from lab.use_claims import USE
 
 ALPHA = 0.05
-ASSERTIONS = EXACT | TESTED
+ASSERTIONS = EXACT | USE | TESTED
 
 
 def validate(claim, where):
@@ -49,7 +50,7 @@ def validate(claim, where):
             raise StudyError(f"{where}: claim {claim['id']} ({claim['assertion']}) lacks {key!r}")
     if claim["assertion"] == "read" and claim["verdict"] not in VERDICTS:
         raise StudyError(f"{where}: claim {claim['id']}: verdict must be one of {', '.join(VERDICTS)}")
-    for key in ("mean", "sd", "value", "within", "count"):
+    for key in ("mean", "sd", "value", "within", "count", "factor"):
         if key in claim and not (isinstance(claim[key], str) and NUMBER.fullmatch(claim[key])):
             raise StudyError(f'{where}: claim {claim["id"]}: quote {key} as printed, such as "0.80"')
 

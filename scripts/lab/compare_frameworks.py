@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 
+import frameworks
 from common.arms import run_label
 from common.entry import run
 from common.errors import StudyError
@@ -40,10 +41,21 @@ def commands(log):
     ]
 
 
-def n_arguments(command):
-    """Return how many flags a command line has, or how many arguments a call."""
+def n_arguments(command, defaults=()):
+    """Return how many flags a command line has, or how many arguments a call, that say more than the tool's defaults.
+
+    Calls and run_glue's command lines are written without what is default; fairseq's have it.
+
+    Args:
+        command: as `commands` returns it.
+        defaults: {flag: value as typed} of the tool.
+    """
     if command.startswith(("fairseq-", "run_glue.py ")):
-        return sum(word.startswith("--") for word in shlex.split(command))
+        words = shlex.split(command)
+        return sum(
+            word.startswith("--") and (word not in defaults or defaults[word] != value)
+            for word, value in zip(words, [*words[1:], ""], strict=True)
+        )
     call = ast.parse(command, mode="eval").body
     return len(call.args) + len(call.keywords)
 
@@ -125,7 +137,7 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
     rows = []
     for framework, rules in steps.items():
         others = [script for other, of in steps.items() if other != framework for script in of.values()]
-        counted = set()
+        counted, defaults = set(), frameworks.load(framework).FLAG_DEFAULTS
         for number, (rule, script) in enumerate(rules.items(), start=1):
             names = arms[framework]
             own = [path for path in of_rule(benchmarks, rule, "benchmarks") if is_of(path, rule, names)]
@@ -144,7 +156,7 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
             counted |= new
             rows.append(
                 {"framework": framework, "step": number, "rule": rule, "command": " ; ".join(shown)}
-                | {"n_commands": len(shown), "n_arguments": sum(map(n_arguments, shown))}
+                | {"n_commands": len(shown), "n_arguments": sum(n_arguments(line, defaults) for line in shown)}
                 | {"n_lines": count_lines(new), **measured(own, clocks), "n_files": files, "bytes": size}
                 | {"files": " ".join(study_path(path) for path in paths)}
             )

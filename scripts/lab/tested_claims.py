@@ -17,7 +17,7 @@ from analysis.inference import welch_p
 from analysis.permutations import permute_seeds, seed_floor
 from analysis.verdicts import p_text, points
 from common.arms import summarise
-from lab.claim_tables import UNDECIDED, column_of, curves, print_factor, select
+from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, UNDECIDED, column_of, curves, print_factor, select
 
 ALPHA = 0.05
 
@@ -103,12 +103,34 @@ def two_sides(claim, tables, first, second, column="test_accuracy"):
     return [[print_factor(column) * value for value in side] for side in values], None
 
 
+def by_question(claim, tables, first, second):
+    """Return the answer of the study's question about the claim's two sides, if it asked one; None: it asked none.
+
+    A page must not answer one question twice. Questions allow for other texts as well, and have a family of their own.
+    """
+    arms = [{row.get("arm") for row in select(tables, claim, claim[side])} for side in (first, second)]
+    names = [next(iter(side)) for side in arms if len(side) == 1 and side != {None}]
+    margin = float(claim["within"]) / 100 if "within" in claim else None
+    for row in tables.get("questions.tsv") or []:
+        asked = float(row["equal_within"]) if row["equal_within"] else None
+        same = asked == margin or (asked and margin and math.isclose(asked, margin))
+        if len(names) < 2 or row["measure"] != "accuracy" or row["contrast"].split(" - ") not in (names, names[::-1]):
+            continue
+        if same and claim.get("column", "test_accuracy") == "test_accuracy":
+            ahead = (float(row["score_difference"]) > 0) == (row["contrast"].split(" - ") == names)
+            shown = {"difference": HOLDS if ahead else FAILS, "equal": HOLDS, "beyond": FAILS, "open": NOT_SETTLED}
+            return shown.get(row["answer"], UNDECIDED), f"as the study’s question is answered: {row['ask']}"
+    return None
+
+
 def check_better(claim, tables):
     """The runs `better` have a higher mean than the runs `worse`: Welch's t-test, two-sided."""
     column = claim.get("column", "test_accuracy")
     sides, why = two_sides(claim, tables, "better", "worse", column)
     if why:
         return UNDECIDED, why
+    if answered := by_question(claim, tables, "better", "worse"):
+        return answered
     difference, p = float(np.mean(sides[0]) - np.mean(sides[1])), welch_p(*sides)
     says = f"{points(difference / 100)} points, {len(sides[0])} against {len(sides[1])} seeds"
     if p is None:
@@ -124,6 +146,8 @@ def check_same(claim, tables):
     sides, why = two_sides(claim, tables, "first", "second")
     if why:
         return UNDECIDED, why
+    if answered := by_question(claim, tables, "first", "second"):
+        return answered
     error = welch_error(sides)
     if error is None:
         return UNDECIDED, "it takes several seeds that vary"

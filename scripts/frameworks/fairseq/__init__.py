@@ -16,6 +16,28 @@ STEPS = {
     "select_checkpoint": "finetuning/select_checkpoint.py",
     "evaluate_fairseq": "frameworks/fairseq/score.py",
 }
+# Of the flags that its command lines always have: a person would leave them out.
+FLAG_DEFAULTS = {
+    "--workers": "1",
+    "--classification-head-name": "sentence_classification_head",
+    "--encoder-layers": "4",
+    "--encoder-embed-dim": "512",
+    "--encoder-ffn-embed-dim": "512",
+    "--encoder-attention-heads": "8",
+    "--dropout": "0.1",
+    "--attention-dropout": "0.1",
+    "--pooler-dropout": "0.0",
+    "--adam-betas": "(0.9, 0.98)",
+    "--adam-eps": "1e-08",
+    "--weight-decay": "0.0",
+    "--clip-norm": "0.0",
+    "--batching": "random",
+    "--autocast": "float32",
+    "--seed": "1",
+    "--init-seed": "1",
+    "--data-seed": "1",
+    "--distributed-world-size": "1",
+}
 
 
 def arm_settings(finetuning, arm):

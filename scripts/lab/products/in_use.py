@@ -46,7 +46,7 @@ COLUMNS = {
     "command": ("text", "", "as the first run's log shows it, several with ` ; ` between"),
     "n_steps": ("integer", "steps", "from reviews to test predictions"),
     "n_commands": ("integer", "", "commands and calls"),
-    "n_arguments": ("integer", "", "flags or arguments that they were given"),
+    "n_arguments": ("integer", "", "flags or arguments that they were given and that are not the tool's defaults"),
     "n_lines": ("integer", "lines", "of code that no other framework needs, empty ones left out"),
     "n_jobs": ("integer", "jobs", "that were measured"),
     "total_seconds": ("number", "s", "wall time of all jobs of the step"),

@@ -57,6 +57,7 @@ EXPECTED = {
     "seed-two-lower": "holds",
     "fairseq-does-not-learn": "cannot be decided",
     "huggingface-final": "cannot be decided",
+    **{f"use-{name}": "cannot be decided" for name in ("similar", "easy", "fairseq", "convenient", "scripts")},
     **{f"start-second-{seed}": "transcribed" for seed in (1, 2, 3)},
     **{f"selected-{init}-{seed}": "transcribed" for init in ("pretrained", "random") for seed in (1, 2, 3)},
     "causal-meaning": "fails",
@@ -381,6 +382,28 @@ def test_single_runs_are_asked():
     assert answer("below", rows, table="runs.tsv", lower="high", higher="low")[0] == "fails"
     assert answer("below", rows, table="runs.tsv", lower="low", higher="low")[0] == "fails"
     assert answer("below", [], table="runs.tsv", lower="low", higher="high")[0] == "cannot be decided"
+
+
+def test_what_the_study_asked_is_not_answered_a_second_time():
+    rows = [{"arm": k, "init": k, "test_accuracy": str(v)} for k, its in SHIFTED.items() for v in its]
+    keys = {"ask": "Is it?", "measure": "accuracy", "equal_within": ""}
+    better = CLAIM | {"assertion": "better", "better": {"init": "a"}, "worse": {"init": "b"}}
+    for contrast, difference, said, verdict in (
+        ("a - b", "0.2", "open", "not settled"),
+        ("b - a", "0.2", "difference", "fails"),
+        ("b - a", "-0.2", "difference", "holds"),
+        ("a - b", "0.2", "one_seed", "cannot be decided"),
+    ):
+        asked = keys | {"contrast": contrast, "score_difference": difference, "answer": said}
+        row = claims.check(better, {"runs.tsv": rows, "questions.tsv": [asked]})
+        assert (row["verdict"], row["data"]) == (verdict, "as the study’s question is answered: Is it?")
+    # A question about other arms, another measure or another margin is another question.
+    for other in ({"contrast": "a - c"}, {"measure": "macro_f1"}, {"equal_within": "0.01"}):
+        row = claims.check(better, {"runs.tsv": rows, "questions.tsv": [asked | other]})
+        assert row["verdict"] == "holds" and row["data"].startswith("+20.00 points")
+    same = CLAIM | {"assertion": "same", "first": {"init": "a"}, "second": {"init": "c"}, "within": "2"}
+    asked |= {"contrast": "a - c", "equal_within": "0.02", "answer": "beyond"}
+    assert claims.check(same, {"runs.tsv": rows, "questions.tsv": [asked]})["verdict"] == "fails"
 
 
 def test_several_arms_of_one_start_are_no_evidence_for_a_sentence_about_one():

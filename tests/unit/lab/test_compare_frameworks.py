@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import frameworks
 from common.errors import StudyError
 from common.files import read_tsv, write_lines, write_tsv
 from finetuning.protocol import framework_settings
@@ -84,7 +85,8 @@ def test_a_step_has_its_commands_files_time_and_memory(tmp_path):
     binarize, select, tokenize, other = run(tmp_path, study(tmp_path))[0]
     # The machine's own path has gone; a line that only speaks of the command is none.
     assert binarize["command"] == "fairseq-preprocess --only-source --destdir results/x/bin --workers 1"
-    assert (binarize["n_commands"], binarize["n_arguments"]) == ("1", "3")
+    # --workers 1 is fairseq's default, and no person would type it.
+    assert (binarize["n_commands"], binarize["n_arguments"]) == ("1", "2")
     assert (tokenize["n_commands"], tokenize["n_arguments"]) == ("1", "3")
     # 5 digits and a line end, 1 and a line end; Snakemake's own mark is none.
     assert (binarize["n_files"], binarize["bytes"], binarize["files"]) == ("2", "8", "results/x/finetuning/bin")
@@ -123,7 +125,7 @@ def test_one_run_needs_all_jobs_of_the_data_and_one_of_its_own(tmp_path):
     fairseq, huggingface = run(tmp_path, study(tmp_path))[1]
     # 2 + 4 to binarize, 4 on average to select; 1 + 7.
     assert [(row["n_steps"], row["seconds"]) for row in (fairseq, huggingface)] == [("2", "10.0"), ("2", "8.0")]
-    assert (fairseq["memory_mb"], fairseq["n_arguments"], fairseq["n_files"]) == ("100.0", "3", "2")
+    assert (fairseq["memory_mb"], fairseq["n_arguments"], fairseq["n_files"]) == ("100.0", "2", "2")
 
 
 def test_code_that_both_need_is_nobodys_and_counts_once():
@@ -182,3 +184,30 @@ def test_the_stock_recipe_is_a_third_beside_the_two(tmp_path):
     assert list(defaults[0]) == [*header, "run_glue"]
     (length,) = [row for row in defaults if row["setting"] == "max_seq_length"]
     assert (length["fairseq_default"], length["run_glue_default"]) == ("false", "256")
+
+
+def test_flags_count_where_they_say_more_than_the_default():
+    defaults = {"--seed": "1", "--adam-betas": "(0.9, 0.98)"}
+    line = "fairseq-train data --seed 1 --adam-betas '(0.9, 0.98)' --lr 1 --no-shuffle"
+    assert compare_frameworks.n_arguments(line, defaults) == 2
+    assert compare_frameworks.n_arguments(line.replace("--seed 1", "--seed 2"), defaults) == 3
+    assert compare_frameworks.n_arguments(line) == 4
+    assert compare_frameworks.n_arguments("run_glue.py --do_train --seed 1", {}) == 2
+
+
+def test_the_defaults_of_fairseqs_flags_are_fairseqs():
+    """What fairseq-train and fairseq-preprocess have where the flags are left out."""
+    from training.fairseq_commands import import_fairseq
+
+    import_fairseq()
+    from fairseq import options
+
+    from training import fairseq_plugin  # noqa: F401 - registers the architecture and the tasks
+
+    given = ["data", "--task", "review_classification", "--criterion", "sentence_prediction", "--num-classes", "2"]
+    given += ["--arch", "roberta_small", "--optimizer", "fused_adamw", "--lr-scheduler", "polynomial_decay"]
+    given += ["--total-num-update", "9", "--lr", "1"]
+    known = vars(options.parse_args_and_arch(options.get_training_parser(), given))
+    known |= {"workers": options.get_preprocessing_parser().get_default("workers")}
+    for flag, value in frameworks.load("fairseq").FLAG_DEFAULTS.items():
+        assert str(known[flag.removeprefix("--").replace("-", "_")]) == value, flag

@@ -5,6 +5,23 @@ from report.formats import FILTERS
 from report.inputs import Table
 
 CHAPTER, PLACE = "Can it be trusted?", 60
+# How the ids of claims about the use of the frameworks begin.
+USE = "use-"
+
+# What the answer compares: columns of the summary.
+COUNTED = ("n_commands", "n_arguments", "seconds")
+
+
+def least(rows, column):
+    """Return the rows whose number in a column is the lowest."""
+    lowest = min(float(row[column]) for row in rows)
+    return [row for row in rows if float(row[column]) == lowest]
+
+
+def sentences(study):
+    """Return what a report says of the frameworks' use, as this study's counts have it."""
+    asked = study.table("conclusions")
+    return Table([row for row in asked.rows if row["id"].startswith(USE)], asked.href)
 
 
 def facts(study):
@@ -33,5 +50,11 @@ def facts(study):
         "summary": study.table("framework_summary"),
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
+<<<<<<< HEAD
+=======
+        "pairs": asked.get("frameworks", []),
+        "least": {name: least(study.table("framework_summary").rows, name) for name in COUNTED},
+        "sentences": sentences(study) if study.has("conclusions") else None,
+>>>>>>> lab
         "modes": sorted({arm.get("protocol") or mode for arm in arms.values()}),
     }
