@@ -10,24 +10,8 @@ CLAIMED = {
     **{
         name: name
         for name in (
-<<<<<<< HEAD
             *("runs", "history", "test_accuracy", "pairs", "mcnemar", "learned", "baselines", "against_baselines"),
             *("audit", "parameter_ledger", "questions", "recipes", "recipe_differences", "recipe_interactions"),
-=======
-            *(
-                "runs",
-                "history",
-                "questions",
-                "test_accuracy",
-                "pairs",
-                "mcnemar",
-                "learned",
-                "baselines",
-                "against_baselines",
-                "audit",
-            ),
-            *("parameter_ledger", "recipes", "recipe_starts", "recipe_differences", "recipe_interactions"),
->>>>>>> lab
             "learning_curve_means",
         )
     },

@@ -50,11 +50,7 @@ def facts(study):
         "summary": study.table("framework_summary"),
         "defaults": study.table("framework_defaults"),
         "n_defaults": study.count(study.path("framework_defaults")),
-<<<<<<< HEAD
-=======
-        "pairs": asked.get("frameworks", []),
         "least": {name: least(study.table("framework_summary").rows, name) for name in COUNTED},
         "sentences": sentences(study) if study.has("conclusions") else None,
->>>>>>> lab
         "modes": sorted({arm.get("protocol") or mode for arm in arms.values()}),
     }
