@@ -47,5 +47,7 @@ def facts(study):
         "select_by": selected_by(settings),
         "method": method,
         "answers": study.has("qa_summary"),
+        # What the course's reports cite, where the study is compared with them.
+        "lab": study.has("conclusions"),
         "details": {name.replace("_", " "): text for name, text in (method or {}).items() if isinstance(text, Value)},
     }
