@@ -84,7 +84,7 @@ rule check_claims:
         tables=list(CLAIM_TABLES.values()),
         method=made("method"),
         asked=[] if OWN_TEXTS else workflow.source_path("../claims/conclusions.yaml"),
-        items=[] if OWN_TEXTS else workflow.source_path("../claims/items.tsv"),
+        listed=[] if OWN_TEXTS else workflow.source_path("../claims/items.tsv"),
     output:
         **outputs("check_claims"),
     conda:

@@ -137,7 +137,7 @@ def main(
         by_report: TSV to write: `COUNTED`.
         asked: YAML of the reports' conclusions, to be asked of the study's tables; empty likewise.
         conclusions: TSV to write, of what the tables say of them; None where nothing is asked.
-        items: TSV of what the reports ask and show, and the file and section that answer it; empty likewise.
+        listed: TSV of what the reports ask and show, and the file and section that answer it; empty likewise.
         items_table: TSV to write of it for the page; None likewise.
 
     Raises:
@@ -158,7 +158,7 @@ def main(
     write_tsv(by_report, count_by_report(rows, checked, read_tsv(reports)), COUNTED)
     if items_table:
         of = {"asks": "item", "shows": "what", "answered_in": "file", "place": "section"}
-        rows_of = [{"report": row["report"], **{k: row[name] for k, name in of.items()}} for row in read_tsv(items)]
+        rows_of = [{"report": row["report"], **{k: row[name] for k, name in of.items()}} for row in read_tsv(listed)]
         write_table(items_table, "report_items", rows_of)
     if conclusions:
         by_id = {row["id"]: row for row in rows}
