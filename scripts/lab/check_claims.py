@@ -121,7 +121,7 @@ def main(
     by_report,
     asked=(),
     conclusions=None,
-    items=(),
+    listed=(),
     items_table=None,
 ):
     """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
