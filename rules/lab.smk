@@ -82,6 +82,7 @@ rule check_claims:
         own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
         tables=list(CLAIM_TABLES.values()),
         asked=[] if OWN_TEXTS else workflow.source_path("../claims/conclusions.yaml"),
+        listed=[] if OWN_TEXTS else workflow.source_path("../claims/items.tsv"),
     output:
         **outputs("check_claims"),
     conda:

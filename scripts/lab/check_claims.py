@@ -94,7 +94,19 @@ def concluded(asked, published, content):
     return found
 
 
-def main(published, reports, own, tables, names, claims, by_report, asked=(), conclusions=None):
+def main(
+    published,
+    reports,
+    own,
+    tables,
+    names,
+    claims,
+    by_report,
+    asked=(),
+    conclusions=None,
+    listed=(),
+    items_table=None,
+):
     """Write claims.tsv: published claims with their verdicts, then the study's own, which must hold.
 
     Args:
@@ -107,6 +119,8 @@ def main(published, reports, own, tables, names, claims, by_report, asked=(), co
         by_report: TSV to write: `COUNTED`.
         asked: YAML of the reports' conclusions, to be asked of the study's tables; empty likewise.
         conclusions: TSV to write, of what the tables say of them; None where nothing is asked.
+        listed: TSV of what the reports ask and show, and the file and section that answer it; empty likewise.
+        items_table: TSV to write of it for the page; None likewise.
 
     Raises:
         StudyError: a faulty claims file, or a claim of the study's own that its data contradict or do not show.
@@ -124,6 +138,10 @@ def main(published, reports, own, tables, names, claims, by_report, asked=(), co
         raise StudyError("\n".join(["the study's data do not support its own claims:", *lines]))
     write_tsv(claims, rows + checked, COLUMNS)
     write_tsv(by_report, count_by_report(rows, checked, read_tsv(reports)), COUNTED)
+    if items_table:
+        of = {"asks": "item", "shows": "what", "answered_in": "file", "place": "section"}
+        rows_of = [{"report": row["report"], **{k: row[name] for k, name in of.items()}} for row in read_tsv(listed)]
+        write_table(items_table, "report_items", rows_of)
     if conclusions:
         by_id = {row["id"]: row for row in rows}
         write_table(conclusions, "conclusions", concluded(read_claims(asked, statements), by_id, content))

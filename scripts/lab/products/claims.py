@@ -8,7 +8,14 @@ def is_asked(config):
     return config["data"]["source"] != "table"
 
 
-COLUMNS = {"lab_verdict": ("text", "", "what the reports' own figures say of the sentence")}
+COLUMNS = {
+    "lab_verdict": ("text", "", "what the reports' own figures say of the sentence"),
+    "report": ("integer", "", "which of the course's reports, by claims/reports.tsv"),
+    "asks": ("text", "", "what of it: a question, task, table or figure"),
+    "shows": ("text", "", "what it asks or shows"),
+    "answered_in": ("text", "", "the file of a study that answers it"),
+    "place": ("text", "", "the section of the page"),
+}
 SHOWN = {"caption": "claims", "category": "Trust", "page": True, "crate": True}
 PRODUCTS = [
     Product(
@@ -27,6 +34,15 @@ PRODUCTS = [
         "part heading opening claims holds fails not_settled cannot_be_decided transcribed",
         labels={"table": "claims by report"},
         **SHOWN,
+    ),
+    Product(
+        "report_items",
+        "report_items.tsv",
+        "check_claims",
+        "items_table",
+        "report asks shows answered_in place",
+        is_asked,
+        page=True,
     ),
     Product(
         "conclusions",

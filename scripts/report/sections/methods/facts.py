@@ -48,5 +48,7 @@ def facts(study):
         "method": method,
         "asked": ("own" if study.settings.get("questions") else "rule") if study.has("questions") else None,
         "answers": study.has("qa_summary"),
+        # What the course's reports cite, where the study is compared with them.
+        "lab": study.has("conclusions"),
         "details": {name.replace("_", " "): text for name, text in (method or {}).items() if isinstance(text, Value)},
     }
