@@ -35,4 +35,4 @@ rule all:
         FETCHED_COMPARISON,
 
 
-complete_rules()
+complete_rules(workflow, CHOOSING)

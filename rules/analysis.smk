@@ -137,7 +137,7 @@ if learning_points(config["finetuning"]):
 rule build_parameter_ledger:
     input:
         models=list(COUNTED.values()),
-        foreign=[model_folder(name) for name in FOREIGN],
+        foreign=[RUN_FILES.model_folder(name) for name in FOREIGN],
     output:
         **outputs("build_parameter_ledger"),
     conda:

@@ -17,7 +17,11 @@ if SOURCE != "pretrain":
     rule copy_checkpoint:
         input:
             # A folder that a rule declares whole is an input as a whole.
-            sources=checkpoint_of_folder() if SOURCE == "folder" else "<results>/checkpoint/fetched/fairseq",
+            sources=(
+                refusing(checkpoint_of_folder, config, logger.info if workflow.is_main_process else bool)
+                if SOURCE == "folder"
+                else "<results>/checkpoint/fetched/fairseq"
+            ),
         output:
             destinations=checkpoint_files("<results>/checkpoint", KEPT),
         conda:

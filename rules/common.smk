@@ -1,12 +1,8 @@
 """What the rules of every room share: the study's settings, its paths, what each rule has; no rules."""
 
-import atexit
-import errno
 import re
 import shutil
 import sys
-from collections import Counter
-from glob import escape, glob
 
 # This project's folder, also where another workflow has it as a module.
 ROOT = os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True))
@@ -16,54 +12,35 @@ if not os.path.isdir(ROOT):
     )
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from snakemake.io import IOFile, update_wildcard_constraints
-from snakemake.settings.enums import RerunTrigger
-
 import measures
-from common.arms import CHECKPOINT, arms_in, run_label, uses_checkpoint
+from common.arms import CHECKPOINT, arms_in, uses_checkpoint
 from common.errors import StudyError
-from common.faults import explain, has_full_disk
-from common.lock import hold, hold_shared
+from common.faults import explain
 from common.machine import commit
-from finetuning.protocol import arm_settings
-from finetuning.seals import check_folder, run_of
+from finetuning.study_start import Start, refusing
 from frameworks import NONE
+from study.addresses import retrievals
 from study.baselines import linear_arms
-from study.addresses import (
-    CHECKPOINT_FILES,
-    checkpoint_files,
-    hub_addresses,
-    is_address,
-    kept_file,
-    kept_updates,
-    missing_checkpoint,
-    missing_file,
-    record_path,
-    retrievals,
-    source_addresses,
-    table_files,
-)
-from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
-from study.download import expected, mirror_path
+from study.configuration import check_file, check_study, with_defaults
+from study.download import mirror_path
+from study.freshness import Digests
 from study.guests import gathered, guests, merged
-from study.isolation import Isolation, leave_out_home, pin_build_tools
-from study.freshness import Digests, check_downloads, check_fresh, hides_changes, visible_files
-from study.modules import file_digest, helpers_digest
-from study.ownership import check_named, claim
-from study.remains import remove_remains
-from study.configuration import check_file, check_recorded, check_study, read_settings, with_defaults
+from study.isolation import leave_out_home, pin_build_tools
+from study.modules import file_digest
+from study.ownership import check_named
 from study.products import chosen, generated_rules, product
-from study.questions import asked_by, register
-from study.settings import unused_keys
+from study.rule_completion import complete_rules
+from study.run_files import RunFiles, framework_files
+from study.source_files import checkpoint_of_folder, local_tables, source_files, table_settings
 
 try:
     for file in workflow.overwrite_configfiles:
         check_file(file)
-    # Here and not in a profile or the Makefile: every job's Snakemake reads this again, on whatever machine.
+    # A profile or the Makefile would not do: every job's Snakemake reads this again, on whatever machine.
     leave_out_home()
     pin_build_tools()
     check_named(config, workflow.overwrite_configfiles)
-    # Not by `configfile`: a study's arms replace the default ones, and a module's settings would replace all.
+    # `configfile` would not do: a study's arms replace the default ones, and a module's settings would replace all.
     config = with_defaults(config, ROOT)
     PINS = check_study(config, ROOT)
     RETRIEVALS = retrievals(config, PINS)
@@ -87,7 +64,7 @@ wildcard_constraints:
     n_train=r"\d+",
 
 
-# Kept: once the rules are read, `workflow` has those of the workflow that has this one as a module.
+# They are kept, because `workflow` has those of an importing workflow once the rules are read.
 PATHVARS = workflow.pathvars
 # A module's `prefix` is put before the files of rules; parameters and locks need it, too.
 RESULTS, RESOURCES = (
@@ -112,21 +89,14 @@ SPLITS = ("train", "valid", "test")
 # Sizes of the subsets that arms learn from, where not from all training reviews: each a split of its own, `train-300`.
 SUBSETS = sorted({arm["n_train"] for arm in config["finetuning"]["arms"].values() if arm.get("n_train")})
 ALL_SPLITS = (*SPLITS, *(f"train-{n}" for n in SUBSETS))
-# Of every epoch.
+# Whether the weights of every epoch are kept.
 KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
-# What the scripts of a framework's folder do, as the rules that run them are called.
-STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
 # A job on another machine has the code and no repository.
 COMMIT = os.environ["STUDY_COMMIT"] = commit(ROOT) or os.environ.get("STUDY_COMMIT", "")
 
 
 envvars:
     "STUDY_COMMIT",
-
-
-# Before anything is planned on what is left of them. The one folder of a run that is temporary.
-if workflow.is_main_process and not KEEPS_CHECKPOINTS:
-    remove_remains(RESULTS, [os.path.join(RESULTS, "finetuning", arm, f"seed{seed}") for arm in ARMS for seed in SEEDS])
 
 
 def path(pattern):
@@ -253,162 +223,14 @@ def state(place):
     return os.path.join(RESULTS, "state", place)
 
 
-def checkpoint_of_folder():
-    """The three files of `checkpoint.folder`.
-
-    Where they are missing, the study's earlier copy must not serve unnoticed: it may be of another checkpoint. It serves
-    where the command names the rules that may run (`make regenerate`); Snakemake knows them only once it has read these.
-    """
-    missing = USES_CHECKPOINT and missing_checkpoint(config)
-    named = any(word.partition("=")[0] == "--allowed-rules" for word in sys.argv)
-    if missing and (not named or any(word.endswith("copy_checkpoint") for word in sys.argv)):
-        raise WorkflowError(
-            f"configuration: checkpoint.folder: there is no {missing}; name a folder that holds "
-            f"{', '.join(CHECKPOINT_FILES)}, or run the study first that makes it (a copy that this study made "
-            "earlier serves `make regenerate` only)"
-        )
-    if missing and workflow.is_main_process:
-        logger.info(f"checkpoint.folder: there is no {missing}; the study's own copy is used instead")
-    return [local(file) for file in checkpoint_files(config["checkpoint"]["folder"], kept_updates(config))]
-
-
-# Of the study's local tables, and of the files of models from a folder: a change is a parameter's and reruns.
-DIGESTS = Digests(RESULTS)
-TABLE_DIGESTS = {}
-if config["data"]["source"] == "table":
-    TABLE_DIGESTS = DIGESTS.of_all(file for _, file in table_files(config["data"]["table"]) if not is_address(file))
-# Here and not in `onstart`, which does not run where nothing is to be done.
-if workflow.is_main_process and "--unlock" not in sys.argv:
-    places = [([mirror_path(url) for url in each["urls"]], record_path(each["urls"])) for each in RETRIEVALS.values()]
-    folders = {name: model.get("folder") for name, model in config["finetuning"]["models"].items()}
-    taken = {name: DIGESTS.of_all(visible_files(folder)) for name, folder in folders.items() if folder}
-    try:
-        trained = {name: arm_settings(config["finetuning"], name) for name in config["finetuning"]["arms"]}
-        check_fresh(RESULTS, config, TABLE_DIGESTS, hides_changes(sys.argv), taken, trained)
-        check_downloads(RESOURCES, places, DIGESTS.of)
-        check_folder(RESULTS, DIGESTS.of, planned=True)
-    except StudyError as error:
-        raise WorkflowError(f"configuration: {error}")
-
-
-def source_files():
-    """The files of the data source. A table's that lies on this machine is missed before anything is planned.
-
-    But not where the command names the rules that may run, none of which reads it (`make regenerate`).
-    """
-    if config["data"]["source"] != "table":
-        return retrieved(*source_addresses(config["data"]))
-    found = table_files(config["data"]["table"])
-    named = any(word.partition("=")[0] == "--allowed-rules" for word in sys.argv)
-    for split, file in found:
-        if workflow.is_main_process and not (named or is_address(file)) and (fault := missing_file(file)):
-            raise WorkflowError(f"configuration: data.table.{split}: {fault}")
-    return [retrieved(file)[0] if is_address(file) else local(file) for _, file in found]
-
-
-def table_settings():
-    """The settings of a table of texts, with its files in their order and the split of each; None: another source."""
-    if config["data"]["source"] != "table":
-        return None
-    table = config["data"]["table"]
-    splits, files = zip(*table_files(table))
-    # A parameter that a study of single texts lacks, so that its splits are as they were.
-    keys = ["text", "label", "language", "licence", *(["second"] if table["second"] is not None else [])]
-    keys += ["quoting"] if table["quoting"] != "auto" else []
-    return {key: table[key] for key in keys} | {
-        "splits": list(splits),
-        "files": list(files),
-    }
-
-
-def of_part(pattern):
-    """An input function that gives the pattern's paths for the splits of a part."""
-    return lambda wildcards: expand(pattern, split=PARTS[wildcards.part])
-
-
 def run_checkpoints(folder):
     """The output of a run's checkpoints: they go once one is selected, unless the study keeps or scores them all."""
     return directory(folder) if KEEPS_CHECKPOINTS else temp(directory(folder))
 
 
-def names_of(*names):
-    """The names of the arms of frameworks."""
-    return [name for name, arm in ARMS.items() if arm.framework in names]
-
-
-def of_framework(*names):
-    """A constraint of the wildcard `arm`: the arms of frameworks, or none."""
-    return "|".join(map(re.escape, names_of(*names))) or "(?!)"
-
-
 def framework_digest(name, *modules):
-    """A parameter: a digest of modules of a framework, which a script finds by the framework's name."""
-    return [file_digest(os.path.join(ROOT, "scripts", "frameworks", name, f"{module}.py")) for module in modules]
-
-
-def model_folder(name):
-    """The Hugging Face folder of a model."""
-    return path("<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}")
-
-
-def start_folder(arm):
-    """The Hugging Face folder that an arm starts from."""
-    update = config["finetuning"]["arms"][arm].get("at_update")
-    return path(f"<results>/checkpoint/kept/update{update}/huggingface") if update else model_folder(ARMS[arm].model)
-
-
-def model_files(wildcards):
-    """The files that a model of another's is taken from: its folder, or its files from the hub."""
-    model = config["finetuning"]["models"][wildcards.model]
-    if model.get("folder"):
-        # Each of its own: the folder itself does not change where a file in it is written over.
-        return [local(file) for file in visible_files(model["folder"])] or [local(model["folder"])]
-    return [path(file) for file in retrieved(*hub_addresses(model))]
-
-
-def model_digests(wildcards):
-    """A parameter: the SHA-256 of every file of a model's folder; None of a model from the hub, whose files are pinned."""
-    folder = config["finetuning"]["models"][wildcards.model].get("folder")
-    return DIGESTS.of_all(visible_files(folder)) if folder else None
-
-
-def tokenizer_of(wildcards):
-    """The folder of a model's tokenizer."""
-    return path("<results>/checkpoint/tokenizer") if wildcards.model == CHECKPOINT else model_folder(wildcards.model)
-
-
-def token_ids(split):
-    """An input function: a split's token ids by the tokenizer of the arm's model."""
-    return lambda wildcards: path(f"<results>/finetuning/token-ids/{ARMS[wildcards.arm].model}/{split}.npz")
-
-
-def training_split(arm):
-    """The split that an arm learns from."""
-    n_train = config["finetuning"]["arms"][arm].get("n_train")
-    return f"train-{n_train}" if n_train else "train"
-
-
-def training_texts(ending):
-    """An input function: a file of the split that an arm learns from, of its texts (`review`) or labels (`label`)."""
-    return lambda wildcards: path(f"<results>/data/{training_split(wildcards.arm)}.{ending}")
-
-
-def training_ids(wildcards):
-    """The token ids that an arm learns from, by the tokenizer of its model."""
-    return token_ids(training_split(wildcards.arm))(wildcards)
-
-
-def facts_of_arm(wildcards):
-    """A parameter: what is known of the wildcard's arm."""
-    return ARMS[wildcards.arm]._asdict()
-
-
-def start_of_arm(wildcards):
-    """A parameter: where the settings say that the wildcard's arm starts from."""
-    model = ARMS[wildcards.arm].model
-    if model != CHECKPOINT:
-        return {"source": "model", **config["finetuning"]["models"][model]}
-    return {key: config["checkpoint"][key] for key in ("source", "folder", "fetch")}
+    """A parameter: a digest of modules of a framework."""
+    return [file_digest(file) for file in framework_files(ROOT, name, *modules)]
 
 
 def first_run(name, file):
@@ -422,128 +244,20 @@ def class_names(wildcards):
     return config["data"]["labels"]
 
 
-def script_name(rule):
-    """A rule's name as this project has it: its script's. A module's importer may rename the rule (`study_*`)."""
-    folder, name = os.path.split(os.path.splitext(rule.script)[0])
-    room, framework = os.path.split(folder)
-    return f"{STEPS[name]}_{framework}" if os.path.basename(room) == "frameworks" and name in STEPS else name
-
-
-def script_path(rule):
-    """The path of a rule's script, which the rule's own file names from where it is."""
-    return os.path.normpath(os.path.join(os.path.dirname(str(rule.snakefile)), rule.script))
-
-
-def constrain_outputs(each):
-    """Constrain the wildcards of a rule's outputs: Snakemake 9.27 leaves those of a path variable free (`sweep/rank2`).
-
-    Not by `Rule.update_wildcard_constraints`: with object storage that takes the local paths anew from addresses made
-    before the constraints, and so loses all of them.
-    """
-    for place, file in enumerate(each.output):
-        pattern = update_wildcard_constraints(file, each.wildcard_constraints, workflow.wildcard_constraints)
-        each.output[place] = IOFile(pattern, rule=each)
-        each.output[place].clone_flags(file, skip_storage_object=True)
-        if file.is_storage:
-            each.output[place].flags["storage_object"] = file.storage_object
-
-
-def complete_rules():
-    """Give all rules with a script a log, a benchmark, a digest of its helpers and isolation, so that none need say so.
-
-    Log and benchmark are named after the script and the wildcards (`<logs>/finetune_lora/rank16/seed1.log`). The digest
-    is a parameter, so that an edit to a helper reruns its scripts; not an input, or a study of thousands of runs would
-    look at the same few files once for each of them. Another parameter keeps foreign packages from the script.
-    Tables, figures and the page take seconds: what runs in their environment is no job for a cluster.
-    """
-    # Without those of another workflow that has this one as a module.
-    for each in filter(lambda rule: rule.script, workflow.modifier.rules):
-        if "script" in dict(each.params.items()):
-            each.script = each.script.replace("{params.script}", each.params.script)
-        numbered = {"seed": "seed{seed}"}
-        wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(each.output[0])))
-        place = os.path.join(script_name(each), *(numbered.get(name, f"{{{name}}}") for name in wildcards))
-        modifier = workflow.modifier.path_modifier
-        if not each.log:
-            each.log_modifier = modifier
-            each.set_log(f"<logs>/{place}.log")
-        if not each.benchmark:
-            each.benchmark_modifier = modifier
-            each.benchmark = f"<benchmarks>/{place}.tsv"
-        each.set_params(helpers=helpers_digest(script_path(each), CHOOSING), isolation=Isolation())
-        constrain_outputs(each)
-        if os.path.basename(str(each.conda_env)) == "report.yaml":
-            workflow.localrules(each.name)
-            each.ruleinfo.localrule = True
-
-
-def tell_full_disk(folder):
-    """Say so where Snakemake itself could not write its records: it speaks of permissions."""
-    if has_full_disk(folder):
-        print(explain(OSError(errno.ENOSPC, ""), "all", RESULTS), file=sys.stderr)
-
-
-def check_settings():
-    """Compare the settings with those that the results were made with; return a notice, or ''."""
-    choices, record = workflow.dag_settings, os.path.join(RESULTS, "settings.json")
-    if not os.path.isfile(record):
-        return ""
-    return check_recorded(config, record, RerunTrigger.PARAMS in choices.rerun_triggers and not choices.allowed_rules)
-
-
-def planned_retrievals():
-    """The shared files that planned jobs will make."""
-    outputs = [str(path) for job in workflow.dag.needrun_jobs() for path in job.output]
-    return [path for path in outputs if path.startswith(f"{RESOURCES}/")]
-
-
-def finished_runs(measure):
-    """The names of the finished runs that a measure scores, wherever their records lie."""
-    room = measures.of_guests().get(measure, "finetuning")
-    jobs = [job for job in workflow.dag.jobs if "run" in job.output.keys() and not workflow.dag.needrun(job)]
-    # Where results lie in a bucket, only the jobs tell.
-    records = [str(job.output.run) for job in jobs] + glob(f"{escape(RESULTS)}/{room}/*/seed*/run.json")
-    found = {run_of(path) for path in records if f"/{room}/" in path}
-    # Simple models are fitted in seconds, and their answers say little of the arms'.
-    return {run_label(*run) for run in found if run[0] not in LINEAR}
-
-
-def planned_need():
-    """What the planned jobs will write, by kind, in bytes."""
-    # Another workflow that has this one as a module may have rules of its own.
-    rules = os.path.join(ROOT, "rules", "")
-    jobs = [job for job in workflow.dag.needrun_jobs() if str(job.rule.snakefile).startswith(rules)]
-    retrievals = [job for job in jobs if "sizes" in job.params.keys()]
-
-    def size_of(url):
-        return expected(PINS, url)[1]
-
-    return disk_need(
-        Counter(script_name(job.rule) for job in jobs if job.rule.script),
-        config,
-        downloads=sum(size or 0 for job in retrievals for size in job.params.sizes),
-        corpus=corpus_bytes(config["checkpoint"]["corpus"], size_of),
-        at_once=workflow.resource_settings.cores or workflow.resource_settings.nodes or 1,
-        models=model_bytes(config, size_of),
-    )
+DIGESTS = Digests(RESULTS)
+# Of the study's local tables: a change is a parameter's and reruns.
+TABLE_DIGESTS = DIGESTS.of_all(local_tables(config["data"]))
+RUN_FILES = RunFiles(config, path, retrieved, DIGESTS.of_all)
+START = Start(workflow, config, ROOT, (RESULTS, RESOURCES), PINS, DIGESTS)
+if workflow.is_main_process:
+    START.clear(KEEPS_CHECKPOINTS)
+    if "--unlock" not in sys.argv:
+        refusing(START.check_records, TABLE_DIGESTS, RETRIEVALS)
 
 
 onstart:
-    # Of the main process only: a job's own Snakemake is part of the same workflow.
     if workflow.is_main_process:
         try:
-            # Absolute: Snakemake has left its working directory by then.
-            atexit.register(tell_full_disk, os.path.abspath(RESULTS))
-            hold(RESULTS, planned_retrievals())
-            hold_shared(RESOURCES)
-            claim(RESULTS, workflow.overwrite_configfiles)
-            register(RESULTS, asked_by(config), finished_runs)
-            DIGESTS.save()
-            if notice := check_settings():
-                logger.warning(notice)
-            for file in workflow.overwrite_configfiles:
-                for key, reason in unused_keys(read_settings(file), config).items():
-                    logger.warning(f"{file}: {key} is not read, because {reason}")
-            logger.info(check_disk(planned_need(), RESULTS))
+            START.begin(logger)
         except (StudyError, OSError) as error:
             raise WorkflowError(explain(error, "all", RESULTS) or str(error))

@@ -1,7 +1,9 @@
 """Raw data: downloads, the study's canonical splits, their audit, the simple models that set the bar."""
 
+from study.addresses import record_path, source_addresses
+
 # `data.table` as `build_splits` takes it, or None.
-TABLE = table_settings()
+TABLE = table_settings(config["data"])
 
 # What the audit reads of the checkpoint, and of others' models.
 AUDITED = (
@@ -40,7 +42,7 @@ for name, entry in RETRIEVALS.items():
 
 rule build_splits:
     input:
-        files=source_files(),
+        files=refusing(source_files, config["data"], retrieved, workflow.is_main_process),
     output:
         reviews=[f"<results>/data/{split}.review" for split in SPLITS],
         labels=[f"<results>/data/{split}.label" for split in SPLITS],

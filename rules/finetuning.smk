@@ -3,7 +3,7 @@
 import pathlib
 
 import frameworks
-from finetuning.protocol import arm_training, framework_settings
+from finetuning.protocol import arm_settings, arm_training, framework_settings
 
 # Training sees `train-valid` only; the test reviews are a folder of their own.
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
@@ -15,7 +15,7 @@ FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.ite
 # The arms whose runs have checkpoints.
 TRAINED = {name: arm for name, arm in ARMS.items() if frameworks.load(arm.framework).CHECKPOINTS}
 # What arms start from, by name: the models, and the checkpoint at earlier updates.
-PROVED = {model: model_folder(model) for model in STARTS} | {
+PROVED = {model: RUN_FILES.model_folder(model) for model in STARTS} | {
     f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
 }
 # The frameworks that have rules of their own; the others get the ones below.
@@ -32,7 +32,7 @@ for name in OWN_RULES:
 
 rule take_model:
     input:
-        files=model_files,
+        files=RUN_FILES.model_files,
     output:
         folder=directory("<results>/finetuning/models/{model}"),
     conda:
@@ -43,7 +43,7 @@ rule take_model:
     params:
         name="{model}",
         source=lambda wildcards: config["finetuning"]["models"][wildcards.model].get("folder"),
-        digests=model_digests,
+        digests=RUN_FILES.model_digests,
         classes=class_names,
         max_tokens=lambda wildcards: config["finetuning"]["models"][wildcards.model].get("max_tokens"),
         new_head=lambda wildcards: bool(config["finetuning"]["models"][wildcards.model].get("new_head")),
@@ -55,7 +55,7 @@ rule tokenize_texts:
     input:
         reviews="<results>/data/{split}.review",
         labels="<results>/data/{split}.label",
-        tokenizer=tokenizer_of,
+        tokenizer=RUN_FILES.tokenizer,
     output:
         token_ids="<results>/finetuning/token-ids/{model}/{split}.npz",
     conda:
@@ -94,8 +94,8 @@ for name in PLAIN:
         name:
             f"finetune_{name}"
         input:
-            train=training_texts("review"),
-            train_labels=training_texts("label"),
+            train=RUN_FILES.of_training_split("<results>/data/{split}.review"),
+            train_labels=RUN_FILES.of_training_split("<results>/data/{split}.label"),
             valid="<results>/data/valid.review",
             valid_labels="<results>/data/valid.label",
         output:
@@ -108,14 +108,14 @@ for name in PLAIN:
         benchmark:
             f"<benchmarks>/finetune_{name}/{{arm}}/seed{{seed}}.tsv"
         wildcard_constraints:
-            arm=of_framework(name),
+            arm=RUN_FILES.of_framework(name),
         conda:
             f"../envs/{frameworks.load(name).ENVIRONMENT}.yaml"
         resources:
             mem_mb=grow(3500),
             runtime=grow("4h"),
         params:
-            facts=facts_of_arm,
+            facts=RUN_FILES.facts,
             classes=class_names,
             settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
             # The modules that the script finds by name.
@@ -137,7 +137,7 @@ for name in PLAIN:
         benchmark:
             f"<benchmarks>/evaluate_{name}/{{arm}}/seed{{seed}}.tsv"
         wildcard_constraints:
-            arm=of_framework(name),
+            arm=RUN_FILES.of_framework(name),
         conda:
             f"../envs/{frameworks.load(name).ENVIRONMENT}.yaml"
         resources:
@@ -164,7 +164,7 @@ rule join_labels:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         seal="<results>/predictions/{arm}/seed{seed}.json",
     wildcard_constraints:
-        arm=of_framework(*PLAIN),
+        arm=RUN_FILES.of_framework(*PLAIN),
     localrule: True
     conda:
         "../envs/data.yaml"
@@ -215,7 +215,7 @@ rule export_model:
         checkpoints="<run>/selected",
         selected="<run>/selected.json",
         run="<run>/run.json",
-        converted=lambda wildcards: start_folder(wildcards.arm),
+        converted=RUN_FILES.start_folder,
         runs=made("runs"),
         test_accuracy=made("test_accuracy"),
         arms=made("arm_statistics"),
@@ -232,10 +232,10 @@ rule export_model:
         mem_mb=grow(2000),
         runtime=grow("30m"),
     params:
-        facts=facts_of_arm,
+        facts=RUN_FILES.facts,
         classes=class_names,
         study=config["study"],
-        start=start_of_arm,
+        start=RUN_FILES.start,
         # The module that loads the run, which the script finds by name.
         loader=lambda wildcards: framework_digest(ARMS[wildcards.arm].framework, "export"),
         batch_size=config["finetuning"]["evaluation"]["batch_size"],

@@ -53,7 +53,7 @@ if made("framework_steps"):
             "../envs/report.yaml"
         params:
             steps=FRAMEWORK_STEPS,
-            arms={framework: names_of(framework) for framework in FRAMEWORK_STEPS},
+            arms={framework: RUN_FILES.names_of(framework) for framework in FRAMEWORK_STEPS},
             stock={
                 framework: framework_settings(config["finetuning"] | {"protocol": "published"}, framework)
                 for framework in FRAMEWORK_STEPS

@@ -8,8 +8,8 @@ include: "fairseq/inputs.smk"
 
 rule binarize_texts:
     input:
-        reviews=of_part("<results>/data/{split}.review"),
-        labels=of_part("<results>/data/{split}.label"),
+        reviews=lambda wildcards: expand("<results>/data/{split}.review", split=PARTS[wildcards.part]),
+        labels=lambda wildcards: expand("<results>/data/{split}.label", split=PARTS[wildcards.part]),
         model="<results>/checkpoint/sentencepiece.bpe.model",
         dictionary="<results>/checkpoint/dict.txt",
     output:
@@ -48,7 +48,7 @@ rule compare_token_ids:
 rule finetune_fairseq:
     input:
         unpack(starting_checkpoint),
-        data=lambda wildcards: path(f"<results>/finetuning/data-bin/{training_split(wildcards.arm)}-valid"),
+        data=RUN_FILES.of_training_split("<results>/finetuning/data-bin/{split}-valid"),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -56,7 +56,7 @@ rule finetune_fairseq:
         weights="<results>/finetuning/{arm}/seed{seed}/weights.json",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard"),
     wildcard_constraints:
-        arm=of_framework("fairseq"),
+        arm=RUN_FILES.of_framework("fairseq"),
     conda:
         "../../envs/fairseq.yaml"
     resources:
@@ -64,7 +64,7 @@ rule finetune_fairseq:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
-        facts=facts_of_arm,
+        facts=RUN_FILES.facts,
         architecture=ARCHITECTURE,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
         states=state("finetune_fairseq/{arm}/seed{seed}"),
@@ -86,7 +86,7 @@ rule evaluate_fairseq:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         seal="<results>/predictions/{arm}/seed{seed}.json",
     wildcard_constraints:
-        arm=of_framework("fairseq"),
+        arm=RUN_FILES.of_framework("fairseq"),
     conda:
         "../../envs/fairseq.yaml"
     resources:
@@ -109,7 +109,7 @@ rule test_curve_fairseq:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
-        arm=of_framework("fairseq"),
+        arm=RUN_FILES.of_framework("fairseq"),
     conda:
         "../../envs/fairseq.yaml"
     resources:

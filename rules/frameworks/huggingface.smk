@@ -3,13 +3,13 @@
 
 rule finetune_huggingface:
     input:
-        train=training_ids,
-        valid=token_ids("valid"),
+        train=RUN_FILES.training_ids,
+        valid=RUN_FILES.token_ids("valid"),
         # Not read: no run starts on token ids that differ from fairseq's.
         parity=lambda wildcards: (
-            parity(training_split(wildcards.arm), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
+            parity(RUN_FILES.training_split(wildcards), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
         ),
-        checkpoint=lambda wildcards: start_folder(wildcards.arm),
+        checkpoint=RUN_FILES.start_folder,
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -17,7 +17,7 @@ rule finetune_huggingface:
         weights="<results>/finetuning/{arm}/seed{seed}/weights.json",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard"),
     wildcard_constraints:
-        arm=of_framework("huggingface"),
+        arm=RUN_FILES.of_framework("huggingface"),
     conda:
         "../../envs/huggingface.yaml"
     resources:
@@ -25,7 +25,7 @@ rule finetune_huggingface:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
-        facts=facts_of_arm,
+        facts=RUN_FILES.facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),
@@ -39,7 +39,7 @@ rule evaluate_huggingface:
     input:
         selected="<run>/selected.json",
         checkpoints="<run>/selected",
-        token_ids=token_ids("test"),
+        token_ids=RUN_FILES.token_ids("test"),
         parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
         # Of the same training, and no reason to evaluate again.
         record=ancient("<run>/run.json"),
@@ -48,7 +48,7 @@ rule evaluate_huggingface:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         seal="<results>/predictions/{arm}/seed{seed}.json",
     wildcard_constraints:
-        arm=of_framework("huggingface"),
+        arm=RUN_FILES.of_framework("huggingface"),
     conda:
         "../../envs/huggingface.yaml"
     resources:
@@ -66,13 +66,13 @@ rule test_curve_huggingface:
         checkpoints="<run>/checkpoints",
         selected="<run>/selected.json",
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
-        token_ids=token_ids("test"),
+        token_ids=RUN_FILES.token_ids("test"),
         parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
-        arm=of_framework("huggingface"),
+        arm=RUN_FILES.of_framework("huggingface"),
     conda:
         "../../envs/huggingface.yaml"
     resources:

@@ -18,9 +18,9 @@ rule write_json_texts:
 
 rule finetune_run_glue:
     input:
-        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
         valid="<results>/finetuning/json/valid.json",
-        checkpoint=lambda wildcards: start_folder(wildcards.arm),
+        checkpoint=RUN_FILES.start_folder,
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -29,7 +29,7 @@ rule finetune_run_glue:
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard"),
         recipe_records=directory("<results>/finetuning/{arm}/seed{seed}/recipe"),
     wildcard_constraints:
-        arm=of_framework("run_glue"),
+        arm=RUN_FILES.of_framework("run_glue"),
     conda:
         "../../envs/huggingface.yaml"
     resources:
@@ -37,7 +37,7 @@ rule finetune_run_glue:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
-        facts=facts_of_arm,
+        facts=RUN_FILES.facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
         states=state("finetune_run_glue/{arm}/seed{seed}"),
@@ -49,10 +49,10 @@ rule evaluate_run_glue:
     input:
         selected="<run>/selected.json",
         checkpoints="<run>/selected",
-        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
         valid="<results>/finetuning/json/valid.json",
         test="<results>/finetuning/json/test.json",
-        tokenizer=lambda wildcards: start_folder(wildcards.arm),
+        tokenizer=RUN_FILES.start_folder,
         # Of the same training, and no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
@@ -60,7 +60,7 @@ rule evaluate_run_glue:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         seal="<results>/predictions/{arm}/seed{seed}.json",
     wildcard_constraints:
-        arm=of_framework("run_glue"),
+        arm=RUN_FILES.of_framework("run_glue"),
     conda:
         "../../envs/huggingface.yaml"
     resources:
@@ -79,15 +79,15 @@ rule test_curve_run_glue:
         selected="<run>/selected.json",
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         record=ancient("<run>/run.json"),
-        train=lambda wildcards: path(f"<results>/finetuning/json/{training_split(wildcards.arm)}.json"),
+        train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
         valid="<results>/finetuning/json/valid.json",
         test="<results>/finetuning/json/test.json",
-        tokenizer=lambda wildcards: start_folder(wildcards.arm),
+        tokenizer=RUN_FILES.start_folder,
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),
     wildcard_constraints:
-        arm=of_framework("run_glue"),
+        arm=RUN_FILES.of_framework("run_glue"),
     conda:
         "../../envs/huggingface.yaml"
     resources:

@@ -11,4 +11,4 @@ def starting_checkpoint(wildcards):
 def parity(*splits):
     """The proofs that both frameworks see the same token ids; none where the study has no arm of fairseq."""
     found = [path(f"<results>/finetuning/token-ids/checkpoint/{split}.parity.json") for split in splits]
-    return found if names_of("fairseq") else []
+    return found if RUN_FILES.names_of("fairseq") else []

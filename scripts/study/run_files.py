@@ -1,0 +1,106 @@
+"""The files of arms, models and splits, and what rules ask of an arm: input functions and parameters."""
+
+import os
+import re
+
+from snakemake.io import local
+
+from common.arms import CHECKPOINT, arms_in
+from study.addresses import hub_addresses
+from study.freshness import visible_files
+
+
+class RunFiles:
+    """Where the rules find what a run reads, by its arm.
+
+    Attributes:
+        path: function that fills the path variables of a pattern.
+        retrieved: function of addresses: where they are kept once retrieved.
+        digest: function of files: their SHA-256 by path.
+        finetuning, checkpoint: these sections of the settings, grids written out.
+        arms: {name: `common.arms.Arm`}.
+    """
+
+    def __init__(self, config, path, retrieved, digest):
+        """Take the settings and the functions that only the rules have."""
+        self.path, self.retrieved, self.digest = path, retrieved, digest
+        self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
+
+    def arm(self, wildcards):
+        """Return the settings of the wildcard's arm."""
+        return self.finetuning["arms"][wildcards.arm]
+
+    def model_folder(self, name):
+        """Return the Hugging Face folder of a model."""
+        return self.path(
+            "<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}"
+        )
+
+    def start_folder(self, wildcards):
+        """Return the Hugging Face folder that the wildcard's arm starts from."""
+        update = self.arm(wildcards).get("at_update")
+        if update:
+            return self.path(f"<results>/checkpoint/kept/update{update}/huggingface")
+        return self.model_folder(self.arms[wildcards.arm].model)
+
+    def model_files(self, wildcards):
+        """Return the files that somebody else's model is taken from: its folder, or its files from the hub."""
+        model = self.finetuning["models"][wildcards.model]
+        if model.get("folder"):
+            # Each file by itself: the folder does not change where a file in it is overwritten.
+            return [local(file) for file in visible_files(model["folder"])] or [local(model["folder"])]
+        return [self.path(file) for file in self.retrieved(*hub_addresses(model))]
+
+    def model_digests(self, wildcards):
+        """Return the SHA-256 of every file of a model's folder; None of a model of the hub, which is pinned."""
+        folder = self.finetuning["models"][wildcards.model].get("folder")
+        return self.digest(visible_files(folder)) if folder else None
+
+    def tokenizer(self, wildcards):
+        """Return the folder of a model's tokenizer."""
+        if wildcards.model == CHECKPOINT:
+            return self.path("<results>/checkpoint/tokenizer")
+        return self.model_folder(wildcards.model)
+
+    def token_ids(self, split):
+        """Return an input function: a split's token ids by the tokenizer of the arm's model."""
+        return lambda wildcards: self.path(
+            f"<results>/finetuning/token-ids/{self.arms[wildcards.arm].model}/{split}.npz"
+        )
+
+    def training_split(self, wildcards):
+        """Return the split that the wildcard's arm learns from."""
+        n_train = self.arm(wildcards).get("n_train")
+        return f"train-{n_train}" if n_train else "train"
+
+    def of_training_split(self, pattern):
+        """Return an input function: the pattern's path, `{split}` being the one that the arm learns from."""
+        return lambda wildcards: self.path(pattern.replace("{split}", self.training_split(wildcards)))
+
+    def training_ids(self, wildcards):
+        """Return the token ids that the wildcard's arm learns from."""
+        return self.token_ids(self.training_split(wildcards))(wildcards)
+
+    def facts(self, wildcards):
+        """Return what is known of the wildcard's arm: a parameter."""
+        return self.arms[wildcards.arm]._asdict()
+
+    def start(self, wildcards):
+        """Return where the settings say that the wildcard's arm starts from: a parameter."""
+        model = self.arms[wildcards.arm].model
+        if model != CHECKPOINT:
+            return {"source": "model", **self.finetuning["models"][model]}
+        return {key: self.checkpoint[key] for key in ("source", "folder", "fetch")}
+
+    def names_of(self, *frameworks):
+        """Return the names of the arms of frameworks."""
+        return [name for name, arm in self.arms.items() if arm.framework in frameworks]
+
+    def of_framework(self, *frameworks):
+        """Return a constraint of the wildcard `arm`: the arms of frameworks, or none."""
+        return "|".join(map(re.escape, self.names_of(*frameworks))) or "(?!)"
+
+
+def framework_files(root, name, *modules):
+    """Return the paths of modules of a framework, which a script finds by the framework's name."""
+    return [os.path.join(root, "scripts", "frameworks", name, f"{module}.py") for module in modules]
