@@ -31,8 +31,7 @@ LONG_MODULES = {
     "benchmarks/benchmark.py": "timing and table become two modules",
 }
 # Rule files that are longer, or have more outside of rules, each until its helpers move.
-LONG_RULES = {
-}
+LONG_RULES = {}
 
 
 def rooms(root):

@@ -44,7 +44,6 @@ def test_the_tables_of_recipes_are_made_anew_from_the_predictions(tmp_path):
     compare_recipes.main(
         os.path.join(folder, "runs.tsv"),
         [predictions_of(folder, run) for run in runs],
-        made[0],
         [(run["arm"], run["seed"]) for run in runs],
         compared_recipes(recipes),
         *made[1:3],
