@@ -22,7 +22,7 @@ from frameworks import NONE
 from study.addresses import retrievals
 from study.baselines import linear_arms
 from study.configuration import check_file, check_study, with_defaults
-from study.download import mirror_path
+from study.pins import mirror_path
 from study.freshness import Digests
 from study.guests import gathered, guests, merged
 from study.isolation import leave_out_home, pin_build_tools

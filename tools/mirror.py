@@ -8,7 +8,8 @@ from common.errors import StudyError
 from common.files import read_lines, sha256, write_lines
 from study.addresses import needed_retrievals
 from study.configuration import load_study
-from study.download import mirror_path, retrieve
+from study.download import retrieve
+from study.pins import mirror_path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What lies in a mirror, in the form that `sha256sum --check` reads; all studies share it.

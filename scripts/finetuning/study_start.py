@@ -20,9 +20,9 @@ from study.addresses import record_path
 from study.baselines import linear_arms
 from study.configuration import check_recorded, read_settings
 from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
-from study.download import expected, mirror_path
 from study.freshness import check_downloads, check_fresh, hides_changes, visible_files
 from study.ownership import claim
+from study.pins import expected, mirror_path
 from study.questions import asked_by, register
 from study.remains import remove_remains
 from study.rule_completion import script_name
@@ -37,7 +37,7 @@ class Start:
         config: all settings, grids written out and checked.
         root: folder of the workflow.
         results, resources: folders of the study's results and of what studies share.
-        pins: the study's pinned files (`study.download.read_checksums`).
+        pins: the study's pinned files (`study.pins.read_checksums`).
         digests: `study.freshness.Digests` of the results folder.
     """
 

@@ -6,9 +6,9 @@ import os
 
 from common.arms import uses_checkpoint
 from common.errors import StudyError
-from study.download import expected, mirror_path
 from study.guests import guests, merged
 from study.hub import hub_urls
+from study.pins import expected, mirror_path
 
 # What the public mirror of CLS-Books holds.
 PIECES_MODEL = "sentencepiece.french.model"
@@ -97,7 +97,7 @@ def expand_addresses(patterns, pins, key):
 
     Args:
         patterns: addresses, or patterns of them.
-        pins: what `study.download.read_checksums` returns.
+        pins: what `study.pins.read_checksums` returns.
         key: the config key that gives them.
 
     Raises:
@@ -117,7 +117,7 @@ def retrievals(config, pins):
 
     Args:
         config: the whole config.
-        pins: what `study.download.read_checksums` returns.
+        pins: what `study.pins.read_checksums` returns.
 
     Returns:
         dict[str, dict]: by rule name without `retrieve_`: `urls`, and for each its expected hash and size in
@@ -175,7 +175,7 @@ def needed_retrievals(config, pins):
 
     Args:
         config: the whole config.
-        pins: what `study.download.read_checksums` returns.
+        pins: what `study.pins.read_checksums` returns.
 
     Returns:
         list[dict]: see `retrievals`; a rule is there with all its addresses if one of them is needed.

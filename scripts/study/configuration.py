@@ -11,10 +11,10 @@ from common.files import read_json, reading
 from common.machine import result_settings
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
-from study.download import read_checksums
 from study.grids import expand_grids
 from study.guests import gathered
 from study.ownership import check_named
+from study.pins import read_checksums
 from study.settings import refuse, validate_study
 
 
@@ -26,7 +26,7 @@ def check_study(config, root):
         root: folder of the workflow.
 
     Returns:
-        dict: its pinned files (`study.download.read_checksums`).
+        dict: its pinned files (`study.pins.read_checksums`).
 
     Raises:
         StudyError: settings that the workflow refuses.

@@ -15,7 +15,7 @@ from data.embedded_reviews import generate
 from data.reviews import SPLITS
 from qa.embedded_faq import corpus, pairs
 from study.addresses import PIECES_MODEL, needed_retrievals
-from study.download import mirror_path
+from study.pins import mirror_path
 from support import servers, studies
 from support.makefile import NEEDED, Project, write_index
 from tools import mirror as tool

@@ -40,7 +40,7 @@ from lab import claims  # noqa: E402
 from lab.claim_tables import VERDICTS  # noqa: E402
 from qa import build_qa_pairs  # noqa: E402
 from study.addresses import expand_addresses, retrievals, source_addresses  # noqa: E402
-from study.download import expected, mirror_path, read_checksums  # noqa: E402
+from study.pins import expected, mirror_path, read_checksums  # noqa: E402
 from study.rule_parameters import PUBLISHED_SIZE  # noqa: E402
 from study.schema import read_schema  # noqa: E402
 from study.settings import validate_study  # noqa: E402

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from study.addresses import needed_retrievals
-from study.download import mirror_path
+from study.pins import mirror_path
 from support import studies
 from tools.mirror import read_study
 from tools.publish import links

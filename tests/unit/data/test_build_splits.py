@@ -9,11 +9,11 @@ import sentencepiece
 
 from common.errors import StudyError
 from common.files import read_lines, sha256
-from data import build_splits
+from data import build_splits, raw_sources
 from data.build_splits import draw, overlaps, read_source, shares, split_reviews, without_held_out
 from data.reviews import SPLITS
 from study.addresses import pieces_addresses, source_addresses
-from study.download import mirror_path
+from study.pins import mirror_path
 from support import studies
 from support.archives import make_tar, make_zip
 from support.reviews import split_source
@@ -361,7 +361,7 @@ def test_embedded_is_marked_synthetic(tmp_path, monkeypatch):
             "unlabelled": ["du texte", "test 3"],
         }
 
-    monkeypatch.setattr(build_splits, "generate", generate)
+    monkeypatch.setattr(raw_sources, "generate", generate)
     embedded = {"seed": 5, "n_labelled": 10, "n_test": 6, "n_unlabelled": 2}
     manifest = build(tmp_path / "data", "embedded", n_train=6, n_valid=4, embedded=embedded)
     assert seen == embedded

@@ -6,7 +6,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from data import embedded_reviews
+from data import embedded_grammar, embedded_reviews
 
 N_LABELLED, N_TEST, N_UNLABELLED, N_TRAIN = 200, 1000, 1500, 100
 
@@ -22,7 +22,7 @@ def all_texts(reviews):
 
 def opinions(name, labelled):
     """The opinions of the reviews of a set, found again by number (none of these was a duplicate)."""
-    vocabulary = embedded_reviews._Vocabulary()
+    vocabulary = embedded_grammar.Vocabulary()
     written = [embedded_reviews.compose(1, name, i, label, 0, vocabulary) for i, (_, label) in enumerate(labelled)]
     assert sum(text == wanted for (text, _), (wanted, _) in zip(written, labelled, strict=True)) > 0.98 * len(labelled)
     return [slots for _, slots in written]
@@ -97,28 +97,28 @@ def test_length(reviews):
     ],
 )
 def test_adjectives_agree(word, feminine):
-    assert embedded_reviews._forms(word)[1] == feminine
+    assert embedded_grammar.forms_of(word)[1] == feminine
 
 
 def test_phrases_agree_at_their_mark():
-    adjective = embedded_reviews._Adjective("cousu* de fil blanc!")
+    adjective = embedded_grammar.Adjective("cousu* de fil blanc!")
     assert adjective.forms == {"m": "cousu de fil blanc", "f": "cousue de fil blanc"}
     assert not adjective.gradable
-    assert embedded_reviews._Adjective("sans surprise").forms["f"] == "sans surprise"
+    assert embedded_grammar.Adjective("sans surprise").forms["f"] == "sans surprise"
 
 
 def test_prepositions_contract():
-    assert [embedded_reviews._of(p) for p in ("le jardinage", "les chats", "la musique", "Anna Morel")] == [
+    assert [embedded_grammar.of_phrase(p) for p in ("le jardinage", "les chats", "la musique", "Anna Morel")] == [
         "du jardinage",
         "des chats",
         "de la musique",
         "d'Anna Morel",
     ]
-    assert embedded_reviews._to("le jardinage") == "au jardinage"
+    assert embedded_grammar.to_phrase("le jardinage") == "au jardinage"
 
 
 def test_the_vocabulary_is_large_and_of_two_sides():
-    vocabulary = embedded_reviews._Vocabulary()
+    vocabulary = embedded_grammar.Vocabulary()
     lists = [(field.polarity, words) for field in vocabulary.fields for words in field.words.values()]
     lists += [pair for phrases in vocabulary.phrases.values() for pair in phrases.items()]
     n = {side: sum(len(words.entries) for polarity, words in lists if polarity == side) for side in (1, -1)}

@@ -22,16 +22,6 @@ STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
 LARGEST_MODULE, LARGEST_RULES, LARGEST_SHARE = 400, 300, 0.15
 # A short rule file may have these many lines beside its rules.
 FEW = 5
-# Longer modules, each until it is split; none may join them.
-LONG_MODULES = {
-    "scripts/data/embedded_reviews.py": "its sampler is replaced by a smaller one",
-    "scripts/data/build_splits.py": "what it checks of tables moves to text_tables",
-    "scripts/study/download.py": "what is known of the hub leaves it",
-    "tools/publish.py": "records and pages become two modules",
-    "benchmarks/benchmark.py": "timing and table become two modules",
-}
-# Rule files that are longer, or have more outside of rules, each until its helpers move.
-LONG_RULES = {}
 
 
 def rooms(root):
@@ -224,11 +214,8 @@ def modules_are_short(root):
     for folder in ("scripts", "tools", "benchmarks"):
         for path in files(root / folder):
             lines = len(path.read_text(encoding="utf-8").splitlines())
-            place = str(path.relative_to(root))
-            if lines > LARGEST_MODULE and place not in LONG_MODULES:
-                yield f"{place} has {lines} lines: divide it"
-            if lines <= LARGEST_MODULE and place in LONG_MODULES:
-                yield f"{place} is short enough: take it out of LONG_MODULES"
+            if lines > LARGEST_MODULE:
+                yield f"{path.relative_to(root)} has {lines} lines: divide it"
 
 
 def outside_rules(text):
@@ -251,11 +238,8 @@ def rule_files_hold_rules(root):
         # A file without a rule holds helpers, as Snakemake's lint asks, and has its length alone to keep.
         helpers = not re.search(r"^\s*(?:rule|checkpoint)\b.*:$", text, re.MULTILINE)
         lines, outside = len(text.splitlines()), 0 if helpers else outside_rules(text)
-        long = lines >= LARGEST_RULES or outside > max(FEW, LARGEST_SHARE * lines)
-        if long and path.stem not in LONG_RULES:
+        if lines >= LARGEST_RULES or outside > max(FEW, LARGEST_SHARE * lines):
             yield f"rules/{path.name} has {lines} lines, {outside} of them outside rules: move helpers to their room"
-        if not long and path.stem in LONG_RULES and root == ROOT:
-            yield f"rules/{path.name} is short enough: take it out of LONG_RULES"
 
 
 CHECKS = [

@@ -21,9 +21,7 @@ from tools.publish import (
     CONCLUSIONS,
     FILES,
     block,
-    conclusions,
     finished,
-    is_asked,
     links,
     marks,
     planned,
@@ -31,6 +29,7 @@ from tools.publish import (
     summary,
     with_block,
 )
+from tools.published_conclusions import conclusions, is_asked
 
 ROOT = studies.ROOT
 DIFFERENCE = ("score_difference", "score_difference_low", "score_difference_high")

@@ -8,7 +8,8 @@ import pytest
 from common.errors import StudyError
 from common.files import read_json
 from study.addresses import expand_addresses, pieces_addresses, record_path, retrievals, source_addresses, table_files
-from study.download import expected, mirror_path, read_checksums, retrieve
+from study.download import retrieve
+from study.pins import expected, mirror_path, read_checksums
 from support import studies
 from support.servers import serve, unused_address
 

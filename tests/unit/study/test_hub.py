@@ -10,7 +10,7 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_json
-from study import download
+from study import download, transfer
 from study.download import retrieve
 from study.hub import HUB, all_shards, hub_urls, lacking
 from support.hub import REVISION, TOKEN, environment, serve_hub
@@ -209,8 +209,8 @@ def test_the_token_goes_to_no_other_address_and_never_unprotected(hub, tmp_path,
     with serve(tmp_path / "repo") as plain:
         monkeypatch.setenv("HF_ENDPOINT", plain.address)
         sent = []
-        get = download.pass_for
-        monkeypatch.setattr(download, "pass_for", lambda *of: sent.append(get(*of)) or sent[-1])
+        get = transfer.pass_for
+        monkeypatch.setattr(transfer, "pass_for", lambda *of: sent.append(get(*of)) or sent[-1])
         assert "404" in refused(tmp_path, url())
     assert sent == [{}]
 

@@ -5,7 +5,7 @@ import pytest
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_lines, write_text, write_tsv
 from support.learning_study import finetuning, make_curves
-from tools import publish
+from tools import publish, published_conclusions
 from tools.published_answers import answer, in_short, when
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe
@@ -175,7 +175,7 @@ def test_a_studys_rates_are_told_by_start_where_they_differ(tmp_path):
             for name, of in (("peak_lr", cells), ("total_updates", ("1125", "1125")))
         ]
         write_tsv(tmp_path / "protocol_diff.tsv", rows, tuple(rows[0]))
-        return publish.recipe(str(tmp_path))
+        return published_conclusions.recipe(str(tmp_path))
 
     assert told("1e-05", "1e-05") == "peak rate 1e-05, 1125 updates"
     assert told("1e-05", "2e-05") == "peak rate 1e-05 and 2e-05, 1125 updates"
@@ -188,9 +188,9 @@ def test_a_studys_rates_are_told_by_start_where_they_differ(tmp_path):
 def test_a_study_of_many_arms_of_a_kind_is_not_asked_the_conclusions(tmp_path):
     rows = [{"arm": name, "framework": "huggingface", "init": "pretrained"} for name in ("low", "low", "high")]
     write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
-    assert not publish.is_asked(str(tmp_path))
+    assert not published_conclusions.is_asked(str(tmp_path))
     write_tsv(tmp_path / "runs.tsv", rows[:2], tuple(rows[0]))
-    assert publish.is_asked(str(tmp_path))
+    assert published_conclusions.is_asked(str(tmp_path))
 
 
 ANSWERED = {"ask": "So?", "contrast": "a - b", "measure": "accuracy", "unit": "share", "n_seeds_each": "2 2"}
