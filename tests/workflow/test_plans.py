@@ -148,7 +148,7 @@ def test_a_study_takes_the_claims_that_it_names_and_not_those_of_its_name(tmp_pa
     study = studies.write_study(tmp_path / "study.yaml", {"study": "open", "claims": claims})
     (job,) = (job for job in studies.planned_jobs(tmp_path, study=study) if job.rule == "check_claims")
     files = [os.path.basename(file) for file in job.input]
-    assert [name for name in files if name.endswith(".yaml")] == ["published.yaml", *taken]
+    assert [name for name in files if name.endswith(".yaml")] == ["published.yaml", *taken, "conclusions.yaml"]
 
 
 def test_a_study_of_hugging_face_alone_plans_nothing_of_fairseq(tmp_path):
