@@ -31,7 +31,7 @@ from study.ownership import check_named
 from study.products import chosen, generated_rules, product
 from study.rule_completion import complete_rules
 from study.run_files import RunFiles, framework_files
-from study.source_files import checkpoint_of_folder, local_tables, source_files, table_settings
+from study.source_files import checkpoint_of_folder, local_tables, other_source, source_files, table_settings
 
 try:
     for file in workflow.overwrite_configfiles:

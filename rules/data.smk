@@ -58,11 +58,11 @@ rule build_splits:
     params:
         **{key: config["data"][key] for key in ("source", "n_train", "n_valid", "n_test", "split_seed")},
         **({"digests": TABLE_DIGESTS} if TABLE_DIGESTS else {}),
+        **other_source(config["data"]),
         classes=class_names,
         addresses=TABLE["files"] if TABLE else source_addresses(config["data"]),
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
         table=TABLE,
-        # A table that is replaced by an older one, or by one of the same size, is another one.
     script:
         "../scripts/data/build_splits.py"
 

@@ -225,6 +225,14 @@ def write_all(contents):
                 handle.write(_encoded(lines))
 
 
+def by_file(splits, reviews, labels):
+    """Return {file: its lines} of the splits' texts and labels."""
+    found = {}
+    for split, *paths in zip(SPLITS, reviews, labels, strict=True):
+        found |= zip(paths, zip(*splits[split], strict=True), strict=True)
+    return found
+
+
 def main(
     source,
     files,
@@ -241,6 +249,8 @@ def main(
     embedded,
     classes=POLARITY,
     table=None,
+    settings=None,
+    version=None,
 ):
     """Write the canonical splits and their manifest: all files or none.
 
@@ -256,11 +266,13 @@ def main(
         embedded: `data.embedded`, the settings of the generator; None for another source.
         classes: `data.labels`, names of the classes in order.
         table: see `read_source`; None for another source.
+        settings: of a source of `scripts/sources`, likewise.
+        version: digest of its file; Snakemake compares it.
 
     Raises:
         StudyError: a fault in the source, or more is asked for than it has.
     """
-    content, more, details = read_source(source, files, embedded, table, classes)
+    content, more, details = read_source(source, files, embedded, table, classes, settings)
     split = split_table if source == "table" else split_reviews
     splits = split(content, n_train, n_valid, n_test, split_seed, classes)
     training = [review for review, _ in splits["train"]]
@@ -279,9 +291,7 @@ def main(
         **describe(splits, texts, len(more), len(classes)),
         **details,
     }
-    contents = {}
-    for split, *paths in zip(SPLITS, reviews, labels, strict=True):
-        contents |= zip(paths, zip(*splits[split], strict=True), strict=True)
+    contents = by_file(splits, reviews, labels)
     lines = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
     write_all(contents | {unlabelled: texts["unlabelled"], pretraining: texts["pretraining"], manifest: lines})
     tell(record)

@@ -1,5 +1,6 @@
 """What each source of texts holds, read from its files: labelled splits and unlabelled texts."""
 
+import sources
 from common.errors import StudyError
 from data.archives import read_members
 from data.embedded_reviews import generate
@@ -94,7 +95,7 @@ def read_embedded(seed, n_labelled, n_test, n_unlabelled):
     return splits, [normalise(review) for review in content["unlabelled"]]
 
 
-def read_source(source, files, embedded, table=None, classes=()):
+def read_source(source, files, embedded, table=None, classes=(), settings=None):
     """Return what a source holds.
 
     Args:
@@ -103,6 +104,7 @@ def read_source(source, files, embedded, table=None, classes=()):
         embedded: `data.embedded`, the settings of the generator.
         table: `data.table`, and `splits`, the split of each file.
         classes: `data.labels`, which a table is read by.
+        settings: of one of `sources`.
 
     Returns:
         tuple[dict, list[str], dict]: its splits (lists of (review, label)), its unlabelled reviews, and what the
@@ -123,4 +125,6 @@ def read_source(source, files, embedded, table=None, classes=()):
     if source == "table":
         facts = {key: table[key] for key in ("language", "licence")} | ({"pairs": True} if "second" in table else {})
         return read_table(files, table["splits"], table, classes), [], facts
+    if source in sources.names():
+        return *sources.load(source).read(files, settings, classes), {}
     raise StudyError(f"data.source {source!r}: use embedded, table, cls_books_zip, cls_books_pieces or cls_archive")

@@ -4,6 +4,7 @@ import fnmatch
 import hashlib
 import os
 
+import sources
 from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.guests import guests, merged
@@ -68,6 +69,8 @@ def source_addresses(data):
         return [file for _, file in table_files(data["table"]) if is_address(file)]
     if source == "cls_books_pieces":
         return pieces_addresses(data[source]["url"])
+    if source in sources.names():
+        return sources.load(source).addresses(data[source])
     return [] if source == "embedded" else [data[source]["url"]]
 
 
@@ -134,6 +137,7 @@ def retrievals(config, pins):
         "cls_books_zip": ("data.cls_books_zip.url", _urls(data["cls_books_zip"]), data["cls_books_zip"]["sha256"]),
         "cls_books_pieces": ("data.cls_books_pieces.url", pieces_addresses(data["cls_books_pieces"]["url"]), None),
         "cls_archive": ("data.cls_archive.url", _urls(data["cls_archive"]), data["cls_archive"]["sha256"]),
+        **{name: (f"data.{name}", source_addresses(data), None) for name in sources.names() if name == data["source"]},
         "checkpoint": ("checkpoint.fetch.fairseq.url", _urls(fairseq), fairseq["sha256"]),
         "huggingface_checkpoint": ("checkpoint.fetch.huggingface.url", _urls(huggingface), huggingface.get("sha256")),
         "corpus": ("checkpoint.corpus.files", checkpoint["corpus"]["files"], None),

@@ -1,5 +1,6 @@
 """Settings of `data` that contradict each other."""
 
+import sources
 from common.files import TABLES
 from study.addresses import table_files
 
@@ -30,6 +31,9 @@ def check_data(data):
             )
         if (data["n_test"] or 0) > embedded["n_test"]:
             yield f"data.n_test is {data['n_test']}, more than data.embedded.n_test = {embedded['n_test']}"
+    elif data["source"] in sources.names():
+        if data.get(data["source"]) is None:
+            yield f"data.source is {data['source']}, so data.{data['source']} must have its settings"
     elif data[data["source"]]["url"] is None:
         yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
 

@@ -4,13 +4,14 @@ import yaml
 
 import frameworks
 import measures
+import sources
 
 
 def read_schema(path):
     """Return the JSON Schema of a study's settings.
 
-    The frameworks that an arm may name, their starts and the keys that they add come from their facts; the measures are
-    those that there are.
+    The frameworks that an arm may name, their starts and the keys that they add come from their facts; the measures and
+    the sources of texts are those that there are.
 
     Args:
         path: `schemas/config.schema.yaml`.
@@ -19,6 +20,9 @@ def read_schema(path):
         schema = yaml.safe_load(handle)
     asked = schema["properties"]["questions"]["items"]["properties"]
     asked["measure"]["enum"] = [*measures.names(), *measures.of_guests()]
+    data = schema["properties"]["data"]["properties"]
+    data["source"]["enum"] += sources.names()
+    data |= {name: sources.schema(name) for name in sources.names()}
     finetuning = schema["properties"]["finetuning"]["properties"]
     finetuning["select_by"]["enum"] = finetuning["measures"]["items"]["enum"] = measures.names()
     keys = finetuning["arms"]["additionalProperties"]["properties"]

@@ -2,6 +2,7 @@
 
 import os
 
+import sources
 from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.arm_checks import check_frameworks
@@ -30,7 +31,8 @@ MOST_FAULTS = 20
 # A setting that chooses, and what is read under each choice alone.
 ALTERNATIVES = {
     "data.source": {
-        name: [f"data.{name}"] for name in ("embedded", "table", "cls_books_zip", "cls_books_pieces", "cls_archive")
+        name: [f"data.{name}"]
+        for name in ("embedded", "table", "cls_books_zip", "cls_books_pieces", "cls_archive", *sources.names())
     },
     "checkpoint.source": {
         "pretrain": [f"checkpoint.{name}" for name in ("sentencepiece", "corpus", "pretraining")],

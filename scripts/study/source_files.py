@@ -4,6 +4,7 @@ import sys
 
 from snakemake.io import local
 
+import sources
 from common.errors import StudyError
 from study.addresses import (
     CHECKPOINT_FILES,
@@ -15,6 +16,7 @@ from study.addresses import (
     source_addresses,
     table_files,
 )
+from study.modules import file_digest
 
 
 def names_its_rules(words):
@@ -79,6 +81,16 @@ def source_files(data, retrieved, watched, words=None):
         if not is_address(file) and (fault := missing_file(file)):
             raise StudyError(f"data.table.{split}: {fault}")
     return [retrieved(file)[0] if is_address(file) else local(file) for _, file in found]
+
+
+def other_source(data):
+    """Return a source's parameters, of `scripts/sources`: its settings, and the digest of its file, loaded by name.
+
+    Args:
+        data: config section `data`.
+    """
+    name = data["source"]
+    return {"settings": data[name], "version": file_digest(sources.file(name))} if name in sources.names() else {}
 
 
 def table_settings(data):
