@@ -266,8 +266,7 @@ def main(
         embedded: `data.embedded`, the settings of the generator; None for another source.
         classes: `data.labels`, names of the classes in order.
         table: see `read_source`; None for another source.
-        settings: of a source of `scripts/sources`, likewise.
-        version: digest of its file; Snakemake compares it.
+        settings, version: see `study.source_files.other_source`; None for another source.
 
     Raises:
         StudyError: a fault in the source, or more is asked for than it has.
@@ -292,8 +291,8 @@ def main(
         **details,
     }
     contents = by_file(splits, reviews, labels)
-    lines = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
-    write_all(contents | {unlabelled: texts["unlabelled"], pretraining: texts["pretraining"], manifest: lines})
+    contents[manifest] = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+    write_all(contents | {unlabelled: texts["unlabelled"], pretraining: texts["pretraining"]})
     tell(record)
 
 

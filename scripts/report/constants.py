@@ -9,6 +9,10 @@ CONSTANTS = {
     "ddof 1": "the divisor n - 1, as the column sd_ddof1 says",
     "ddof 0": "the divisor n, as the column sd_ddof0 says",
     "n - 1": "the divisor of ddof 1",
+    **dict.fromkeys(
+        ("Question 1", "Question 2", "Tasks 3, 4 and 5", "Task 7"),
+        "the numbering of the lab, whose parts a section is about",
+    ),
     "which is 0": "how test reviews are numbered",
     **dict.fromkeys(("Macro-F1", "macro-F1", "F1"), "the name of a measure: precision and recall in one"),
     "mean F1": "the name of a measure, ROUGE-L's",

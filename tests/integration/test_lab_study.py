@@ -51,7 +51,7 @@ def zips(tmp_path_factory, tiny_study, reviews):
     return folder
 
 
-@pytest.fixture(scope="module", params=["lab", pytest.param("lab-published", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["lab", pytest.param("lab-matched", marks=pytest.mark.long)])
 def lab(request, tmp_path_factory, zips):
     """The working folder of a study of the lab after its run, and the paths that the server was asked for."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -134,7 +134,7 @@ def test_pretrained_arms_loaded_every_tensor_and_the_random_one_none(results, ar
 def test_the_frameworks_trained_alike_or_as_the_lab_did(results, lab):
     with open(results / "protocol_diff.tsv", encoding="utf-8", newline="") as handle:
         rows = {row["setting"]: (row["fairseq"], row["huggingface"]) for row in csv.DictReader(handle, delimiter="\t")}
-    matched = lab[3] == "lab"
+    matched = lab[3] == "lab-matched"
     assert rows["batching"] == (("length_grouped",) * 2 if matched else ("random",) * 2)
     assert rows["betas"] == ("[0.9, 0.98]", "[0.9, 0.98]" if matched else "[0.9, 0.999]")
     assert rows["clip_norm"] == ("0.0", "0.0" if matched else "1.0")

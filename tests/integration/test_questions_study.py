@@ -8,6 +8,7 @@ import pytest
 from analysis.verdicts import points
 from common.files import read_tsv
 from support import studies
+from support.report_items import ITEMS, lacking
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -28,7 +29,7 @@ LATER = {
 # A run of question answering is none that a question about arms could have been asked after.
 QA = {"enabled": True, "seeds": [1, 2], "lora": {"r": 2}, "training": {"updates": 2, "evaluate_every": 1}}
 QA |= {"base": {"embedded": {"n_texts": 60, "training": {"updates": 4, "warmup_updates": 1}}}}
-SETTINGS = {"finetuning": {"seeds": [1, 2], "evaluation": {"test_curves": False}}, "qa": QA}
+SETTINGS = {"finetuning": {"seeds": [1, 2]}, "qa": QA}
 
 
 def run(folder, asked, *arguments):
@@ -49,6 +50,11 @@ def folder(tmp_path_factory):
     done = run(folder, FIRST)
     assert done.returncode == 0, done.output[-5000:]
     return folder
+
+
+@pytest.mark.parametrize("row", ITEMS, ids=lambda row: f"{row['report']}-{row['item']}")
+def test_what_the_reports_ask_is_in_the_study(folder, row):
+    assert lacking(row, folder / "results/tiny") == []
 
 
 def test_they_are_noted_before_anything_trains(folder):
