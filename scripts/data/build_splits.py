@@ -263,9 +263,8 @@ def main(
         pretraining: file to write: what `without_held_out` leaves of the training reviews, a text a line.
         manifest: JSON to write: counts, class balance, hashes, source, unit of lengths.
         n_train, n_valid, n_test, split_seed: see `split_reviews`.
-        embedded: `data.embedded`, the settings of the generator; None for another source.
         classes: `data.labels`, names of the classes in order.
-        table: see `read_source`; None for another source.
+        embedded, table: see `read_source`; None for another source.
         settings, version: see `study.source_files.other_source`; None for another source.
 
     Raises:
