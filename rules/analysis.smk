@@ -85,6 +85,22 @@ rule compare_baselines:
         "../scripts/analysis/compare_baselines.py"
 
 
+rule measure_shared_texts:
+    input:
+        **inputs(runs="runs", predictions="predictions"),
+        answers=linear("<results>/predictions/{arm}/seed0.tsv"),
+        reviews=[f"<results>/data/{split}.review" for split in SPLITS],
+    output:
+        **outputs("measure_shared_texts"),
+    conda:
+        "../envs/report.yaml"
+    params:
+        run_keys=run_keys(config),
+        names=list(LINEAR),
+    script:
+        "../scripts/analysis/measure_shared_texts.py"
+
+
 if QUESTIONS:
 
     rule answer_questions:

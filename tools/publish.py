@@ -19,7 +19,7 @@ from analysis.verdicts import points
 from common.arms import arm_label, percent
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_lines, read_tsv, write_text
-from study.baselines import linear_arms
+from study.baselines import linear_arms, model_label
 from study.configuration import load_study
 from study.guests import gathered, guests
 from tools import compare
@@ -168,6 +168,8 @@ def summary(folder, link):
         f"- A linear model chosen on validation ({best['features']}) reaches {percent(best['test_accuracy'])} %, "
         f"{'; '.join(beside(folder, best['baseline'], lambda row: row['init'] == 'pretrained'))}."
     )
+    arms = [row["arm"] for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")) if row["init"] == "pretrained"]
+    sentences[-1] = f"{sentences[-1]} {without_shared(folder, [*arms, best['baseline']])}".rstrip()
     return "\n".join([*table, "", *sentences, "", f"[Report]({link}/report.html) · [every number]({link})"])
 
 
@@ -197,6 +199,26 @@ def beside(folder, baseline, wanted=lambda row: True):
         size = points(abs(float(row["difference"])), sign=False)
         said.append(f"{size} points {'more' if ahead < 0 else 'less'} than {name} ({interval})")
     return said
+
+
+def without_shared(folder, names):
+    """Return a sentence on accuracies without the test texts that training or validation has; '' where none is shared.
+
+    Args:
+        folder: of the study.
+        names: of the arms and simple models that are told.
+    """
+    path = os.path.join(folder, "shared_texts.tsv")
+    rows = {row["arm"]: row for row in read_tsv(path)} if os.path.exists(path) else {}
+    told = [rows[name] for name in names if name in rows]
+    if not told or told[0]["n_shared"] == "0":
+        return ""
+    means = "; ".join(
+        f"{model_label(arm_label(row['arm'])).replace(',', '')} {percent(row['mean_unshared'])} %" for row in told
+    )
+    return (
+        f"Without the {told[0]['n_shared']} of {told[0]['n_test']} test texts that training or validation has: {means}."
+    )
 
 
 def by_arm(folder, link):
@@ -238,6 +260,9 @@ def block(folder, link):
         compared = beside(folder, row["baseline"], lambda one: one["arm"] not in left_out)
         if row["baseline"] == chosen_model(folder) and compared:
             facts.append(f"The one that validation prefers, {row['features']}, has {'; '.join(compared)}.")
+    arms = [row["arm"] for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")) if row["arm"] not in left_out]
+    if shared := without_shared(folder, [*arms, chosen_model(folder)]):
+        facts.append(shared)
     curve = os.path.join(folder, "checkpoint", "pretraining.tsv")
     if os.path.exists(curve):
         last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]

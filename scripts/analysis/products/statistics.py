@@ -52,7 +52,20 @@ PRODUCTS = [
         "compare_baselines",
         "compared",
     ),
+    table(
+        "shared_texts",
+        "shared_texts.tsv",
+        "arm n_seeds n_test n_shared mean sd_ddof1 mean_unshared sd_unshared_ddof1",
+        "accuracy without test texts that training or validation has",
+        "measure_shared_texts",
+        caption="test_accuracy",
+    ),
 ]
+COLUMNS = {
+    "n_shared": ("integer", "reviews", "test texts that occur, word for word, in train or valid"),
+    "mean_unshared": ("share", "", "mean over seeds of the accuracy on the other test texts"),
+    "sd_unshared_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
+}
 RULES = [
     Rule(
         "compute_statistics",
