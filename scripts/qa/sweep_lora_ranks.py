@@ -19,13 +19,13 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         base: the base model's folder.
         losses: TSVs to write, one a rank (`COLUMNS`; nats).
         records: JSONs to write, one a rank.
-        states: folder that reruns do not wipe; removed at the end. A finished rank's last state stays until then.
+        states: folder that reruns do not wipe; removed at the end. A finished rank's result stays there until then.
         seed: of every run.
         ranks: `qa.rank_sweep.ranks` of the config.
         lora: `qa.lora` of the config; its alpha is every rank's.
         training: `qa.training` of the config, without `save_every`.
         template: `qa.prompt` of the config.
-        save_every: updates between two saved states; 0: none but a rank's last.
+        save_every: updates between two saved states; 0: none.
 
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
@@ -34,7 +34,7 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         started, about = time.monotonic(), job_record({"lora": lora, "training": training, "prompt": template})
         folder = os.path.join(states, f"rank{rank}")
         settings = (seed, {**lora, "r": rank}, training, template)
-        _, rows, made = train_run(train, heldout, base, *settings, folder, save_every, keep_last=True)
+        _, rows, made = train_run(train, heldout, base, *settings, folder, save_every, keep_result=True)
         write_tsv(loss, rows, COLUMNS)
         write_json(record, {**about, **made, "seconds": time.monotonic() - started, "ended": now()})
     shutil.rmtree(states)

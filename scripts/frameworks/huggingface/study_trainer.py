@@ -1,29 +1,26 @@
 """Hugging Face's Trainer with the study's batches, optimizer, schedule, precision, records and resumable state."""
 
-import dataclasses
 import functools
 import json
 import os
-import tempfile
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from common.errors import StudyError
-from common.files import grant, write_text
+from common.files import grant
 from finetuning.scoring import has_segments, pad_batch, padding_of, score, summarize
 from finetuning.token_ids import read_token_ids
 from training.batching import count_updates, epoch_batches, padded_length
 from training.divergence import refuse_divergence
 from training.dropout import cheap_dropout
-from training.imports import postponed, without
+from training.imports import without
 from training.process import release_memory
 from training.schedule import learning_rate
 
 # PEFT, which the Trainer loads, would load it for 4-bit weights.
-with without("bitsandbytes"), postponed("scipy.optimize"):
-    from transformers import Trainer, TrainingArguments
-    from transformers.trainer import TRAINER_STATE_NAME
+with without("bitsandbytes"):
+    from training.resumable_trainer import ResumableTrainer, TrainingArguments, trainer_arguments
 
 
 class Reviews(Dataset):
@@ -76,12 +73,11 @@ def collate(examples, limit, pad, segments=False):
     return pad_batch(sequences, labels, padded_length(max(map(len, sequences)), limit), pad, segments)
 
 
-class StudyTrainer(Trainer):
+class StudyTrainer(ResumableTrainer):
     """The Trainer with the study's batch plan, optimizer, schedule, precision and records.
 
     Attributes:
         tuning: the `finetuning.runs.Run`; it is given the state after every `save_every` updates (0: never).
-        saved: such a state, to go on from, or None.
         merged: function that returns the model to save; None: the one that is trained.
         records: see `finetuning.runs.history_rows`.
         rates: the learning rate of every update.
@@ -90,21 +86,10 @@ class StudyTrainer(Trainer):
     SECTION = "finetuning.training"
 
     def __init__(self, tuning, save_every, saved, merged=None, **kwargs):
-        self.tuning, self.settings = tuning, tuning.settings
-        self.save_every, self.saved, self.merged = save_every, saved, merged
+        self.tuning, self.settings, self.merged = tuning, tuning.settings, merged
         self.records, self.rates = [], []
-        super().__init__(**kwargs)
+        super().__init__(tuning.save, save_every, saved, **kwargs)
         self._start_sums()
-
-    def train(self):
-        """Train from the start, or on from `saved`."""
-        if self.saved is None:
-            super().train()
-            return
-        # The number of updates made is all that the Trainer takes from a file; the rest is `_take_up`'s.
-        with tempfile.TemporaryDirectory() as place:
-            write_text(os.path.join(place, TRAINER_STATE_NAME), self.saved["trainer"])
-            super().train(resume_from_checkpoint=place)
 
     def _start_sums(self):
         self.sums = torch.zeros(2, device=self.args.device, dtype=torch.float64)
@@ -143,55 +128,16 @@ class StudyTrainer(Trainer):
             )
         return self.lr_scheduler
 
-    def training_step(self, model, inputs, num_items_in_batch=None):
-        """Take up or hand out the state before an update: what belongs to the updates so far is then done.
-
-        The random state is that of this very moment, so it does not matter what a resumed Trainer drew before.
-        """
-        done = self.state.global_step
-        if self.saved is not None:
-            self._take_up(self.saved)
-            self.saved = None
-        elif self.save_every and done and done % self.save_every == 0:
-            self.tuning.save(self._state())
-        return super().training_step(model, inputs, num_items_in_batch)
-
     def _state(self):
-        """Return all that the rest of the run depends on: tensors (the live ones) and plain values."""
-        return {
-            "updates": self.state.global_step,
-            "trainer": json.dumps(dataclasses.asdict(self.state)),
-            "weights": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "scheduler": self.lr_scheduler.state_dict(),
-            "random": torch.get_rng_state(),
-            "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-            "records": json.dumps(self.records),
-            "rates": self.rates,
-            "sums": self.sums,
-            "seen": self.seen,
-            # The losses that the Trainer will log are means since it last did, and since the start.
-            "loss_to_log": self._tr_loss,
-            "logged_after": self._globalstep_last_logged,
-            "logged_losses": self._total_loss_scalar,
-        }
+        """Return the state with the records so far."""
+        kept = {"records": json.dumps(self.records), "rates": self.rates, "sums": self.sums, "seen": self.seen}
+        return super()._state() | kept
 
     def _take_up(self, state):
-        """Become the Trainer that `_state` described; the Trainer itself has skipped to the place in the epoch."""
-        self.model.load_state_dict(state["weights"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.lr_scheduler.load_state_dict(state["scheduler"])
-        torch.set_rng_state(state["random"])
-        if state["random_cuda"]:
-            torch.cuda.set_rng_state_all(state["random_cuda"])
+        """Take up the records as well."""
+        super()._take_up(state)
         self.records, self.rates = json.loads(state["records"]), state["rates"]
         self.sums, self.seen = state["sums"].to(self.sums.device), state["seen"]
-        self._tr_loss.copy_(state["loss_to_log"])
-        self._globalstep_last_logged = state["logged_after"]
-        self._total_loss_scalar, self._initial_global_step = state["logged_losses"], 0
-
-    def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
-        """Load nothing: see `_take_up`."""
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean cross entropy of a training batch, the forward pass under autocast when asked for."""
@@ -248,23 +194,15 @@ class StudyTrainer(Trainer):
         grant(os.path.join(folder, "model.safetensors"))
         release_memory()
 
-    def _get_grad_norm(self, model, grad_norm=None):
-        """Skip the norm that the Trainer computes for its log only."""
-        return grad_norm
-
-    def floating_point_ops(self, inputs):
-        """Skip the estimate that walks over all modules at every update."""
-        return 0
-
 
 def training_arguments(tuning):
     """Return the Trainer's arguments; what they do not govern (see `StudyTrainer`) is left out."""
     settings = tuning.settings
-    arguments = TrainingArguments(
-        output_dir=tuning.place("trainer"),
-        seed=tuning.seed,
+    return trainer_arguments(
+        tuning.place("trainer"),
+        tuning.seed,
+        tuning.device,
         data_seed=tuning.seeds["data_seed"],
-        use_cpu=tuning.device == "cpu",
         num_train_epochs=settings["epochs"],
         per_device_train_batch_size=settings["batch_size"],
         per_device_eval_batch_size=64,
@@ -273,16 +211,8 @@ def training_arguments(tuning):
         save_strategy="epoch",
         logging_strategy="steps",
         logging_steps=25,
-        # Else a loss that is not a number would be left out; `StudyTrainer` refuses it.
-        logging_nan_inf_filter=False,
-        # `StudyTrainer` writes the curves, under the names that both frameworks share.
-        report_to=[],
-        remove_unused_columns=False,
         disable_tqdm=False,
     )
-    # One device, however many there are: two would change the batch.
-    arguments._n_gpu = min(1, arguments.n_gpu)
-    return arguments
 
 
 def as_call(arguments):

@@ -26,7 +26,7 @@ from frameworks.huggingface import classifier, low_rank, study_trainer
 from frameworks.huggingface.classifier import HEAD, build_model
 from frameworks.huggingface.low_rank import add_lora
 from frameworks.huggingface.study_trainer import Reviews, make_trainer
-from training import batching, draws, dropout, last_layer, precision, schedule
+from training import batching, draws, dropout, last_layer, precision, resumable_trainer, schedule
 from training.draws import RecordedDraws, describe_start
 from training.last_layer import train_first_position
 from training.weights import prove_weights
@@ -41,6 +41,7 @@ CODE = (
     low_rank,
     parts,
     precision,
+    resumable_trainer,
     schedule,
     scoring,
     classifier,

@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv
@@ -28,6 +29,7 @@ from qa import (
     tabulate_rank_sweep,
     tuning,
 )
+from qa.answer_trainer import microbatches
 from qa.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
 from qa.question_pairs import encode_pair, prompt
 from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, make_base, texts, write_pairs
@@ -198,21 +200,18 @@ def test_scores_do_not_depend_on_padding_and_part_the_end_of_text(base):
 # ---------------------------------------------------------------- training
 
 
-@pytest.mark.parametrize("warmup_ratio", [0.0, 0.05, 0.3])
-def test_the_schedule_is_transformers_own(warmup_ratio):
-    from transformers import get_cosine_schedule_with_warmup
-
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2e-4)
-    schedule = get_cosine_schedule_with_warmup(optimizer, math.ceil(80 * warmup_ratio), 80)
-    for step in range(80):
-        expected = schedule.get_last_lr()[0]
-        assert tuning.cosine_rate(step, 80, warmup_ratio, 2e-4) == pytest.approx(expected, rel=1e-9, abs=1e-15)
-        optimizer.step()
-        schedule.step()
+@pytest.mark.parametrize("warmup_ratio, warmup", [(0.0, 0), (0.05, 1), (0.3, 3)])
+def test_the_rate_warms_up_and_then_falls_as_a_cosine(tmp_path, base, pairs, warmup_ratio, warmup):
+    """p · n / w before the warm-up's end, then p · (1 + cos(π (n - w) / (u - w))) / 2; n counts the updates done."""
+    loss, _, record = run(tmp_path, base, pairs, updates=10, warmup_ratio=warmup_ratio, lr=1e-3)
+    falling = [(1 + math.cos(math.pi * (n - warmup) / (10 - warmup))) / 2 for n in range(warmup, 10)]
+    expected = [1e-3 * factor for factor in [n / max(1, warmup) for n in range(warmup)] + falling]
+    assert losses(loss, "train", "lr") == pytest.approx(expected, rel=1e-12, abs=1e-18)
+    assert read_json(record)["warmup_updates"] == warmup
 
 
 def test_every_pair_comes_once_an_epoch():
-    stream = tuning.microbatches(5, 2, seed=1)
+    stream = microbatches(5, 2, seed=1)
     epochs = [[next(stream) for _ in range(3)] for _ in range(3)]
     assert [[len(batch) for batch in epoch] for epoch in epochs] == [[2, 2, 1]] * 3
     flat = [[i for batch in epoch for i in batch] for epoch in epochs]
@@ -236,6 +235,39 @@ def test_training_lowers_both_losses_and_says_how(tmp_path, base, pairs):
     # 1024 trainable float32 weights, their gradients and AdamW's two averages: 4 · 4 · 1024 bytes.
     assert record["training_bytes"] == 4 * 4 * 1024
     assert 0 < record["update_seconds"] < record["seconds"]
+
+
+def test_an_update_is_adamw_on_the_mean_over_all_its_learnt_tokens(tmp_path, base, pairs):
+    """The same weights and losses from a loop of torch's own parts, across an epoch's end and a short batch."""
+    changes = {"updates": 5, "batch_size": 5, "accumulation": 3, "clip_norm": 0.05, "weight_decay": 0.1}
+    lora = LORA | {"lora_dropout": 0.0}
+    loss, adapter, _ = run(tmp_path, base, pairs, lora=lora, warmup_ratio=0.0, **changes)
+    tokenizer, end = load_tokenizer(base)
+    found = [json.loads(line) for line in read_lines(pairs[0])]
+    found = tuning.encode_pairs(found, tokenizer, end, PROMPT, TRAINING)
+    model = tuning.adapted_model(base, 1, lora, TRAINING, "float32", CPU).train()
+    weights = list(tuning.trainable(model).values())
+    optimizer = torch.optim.AdamW(weights, lr=TRAINING["lr"], weight_decay=0.1)
+    stream, rows = microbatches(len(found), 5, seed=1), []
+    for n in range(5):
+        taken = [as_tensors([found[i] for i in next(stream)], end, CPU) for _ in range(3)]
+        costs = [token_nats(model, batch) for batch in taken]
+        learnt = torch.cat([nats[mask] for nats, mask, _ in costs])
+        answer = torch.cat([nats[mask] for nats, _, mask in costs])
+        rows.append((learnt.mean().item(), answer.mean().item(), len(answer)))
+        optimizer.zero_grad()
+        learnt.mean().backward()
+        torch.nn.utils.clip_grad_norm_(weights, 0.05)
+        optimizer.param_groups[0]["lr"] = TRAINING["lr"] * (1 + math.cos(math.pi * n / 5)) / 2
+        optimizer.step()
+    expected = [list(column) for column in zip(*rows, strict=True)]
+    for column, values in zip(("objective", "loss", "n_tokens"), expected, strict=True):
+        assert losses(loss, "train", column) == pytest.approx(values, rel=1e-4)
+    written = load_file(os.path.join(adapter, "adapter_model.safetensors"))
+    ended = {name.replace(".default", ""): weight.detach() for name, weight in tuning.trainable(model).items()}
+    assert written.keys() == ended.keys()
+    for name, weight in written.items():
+        assert torch.allclose(weight, ended[name], rtol=1e-3, atol=1e-5), name
 
 
 def test_tensorboard_holds_the_curves_of_the_table(tmp_path, base, pairs):
