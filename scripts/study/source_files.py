@@ -5,6 +5,7 @@ import sys
 from snakemake.io import local
 
 import sources
+from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.addresses import (
     CHECKPOINT_FILES,
@@ -41,7 +42,9 @@ def checkpoint_of_folder(config, notice, words=None):
     Raises:
         StudyError: a file is missing.
     """
-    words, missing = sys.argv if words is None else words, missing_checkpoint(config)
+    words = sys.argv if words is None else words
+    # No arm starts from it: what is not there is not missing.
+    missing = uses_checkpoint(config) and missing_checkpoint(config)
     if missing and (not names_its_rules(words) or any(word.endswith("copy_checkpoint") for word in words)):
         raise StudyError(
             f"checkpoint.folder: there is no {missing}; name a folder that holds {', '.join(CHECKPOINT_FILES)}, or run "
