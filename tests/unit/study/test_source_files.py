@@ -1,4 +1,4 @@
-"""Files from this machine: missed before anything is planned, unless the command names its rules or no arm needs them."""
+"""Files from this machine: missed before planning, unless the command names its rules or no arm needs them."""
 
 import pytest
 
