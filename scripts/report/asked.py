@@ -40,9 +40,14 @@ def asked(study):
 
 
 def asked_together(answers):
-    """Return the first answer where several questions were asked afterwards, all at one time; None otherwise."""
-    times = {(str(one["asked"]), str(one["n_runs_then"])) for one in answers}
-    return answers[0] if len(answers) > 1 and len(times) == 1 and answers[0]["later"] else None
+    """Return when several questions were asked afterwards, all at one time, and of how many runs; None otherwise.
+
+    The runs are those of a question's measure; `n_runs_then` is None where questions differ in their number.
+    """
+    if len(answers) < 2 or len({str(one["asked"]) for one in answers}) > 1 or not all(one["later"] for one in answers):
+        return None
+    alike = len({str(one["n_runs_then"]) for one in answers}) == 1
+    return {"asked": answers[0]["asked"], "n_runs_then": answers[0]["n_runs_then"] if alike else None}
 
 
 def unseen_failures(rows):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.asked import answered, unseen_failures, written
+from report.asked import answered, asked_together, unseen_failures, written
 from report.numbers import Value
 
 ROW = {"answer": "open", "n_runs_then": "0", "n_failed": "0", "measure": "accuracy", "score_difference": "0.05"}
@@ -57,3 +57,12 @@ def test_the_failure_rate_is_told_only_where_no_run_failed():
     assert unseen_failures([ROW, ROW | {"failure_high": "0.9"}]) == "0.9"
     assert unseen_failures([ROW, ROW | {"n_failed": "1"}]) is None
     assert unseen_failures([ROW | {"failure_high": ""}]) is None
+
+
+def test_questions_asked_afterwards_at_one_time_say_so_once():
+    later = {"asked": "2026-01-02T10:00:00+00:00", "n_runs_then": "20", "later": True}
+    assert asked_together([later, later]) == {"asked": later["asked"], "n_runs_then": "20"}
+    # Runs of question answering are others than those of fine-tuning.
+    assert asked_together([later, later | {"n_runs_then": "3"}])["n_runs_then"] is None
+    assert asked_together([later]) is None and asked_together([later, later | {"later": False}]) is None
+    assert asked_together([later, later | {"asked": "2026-01-03T10:00:00+00:00"}]) is None
