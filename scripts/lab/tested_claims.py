@@ -274,6 +274,20 @@ def check_near(claim, tables):
     return test, f"{says}; within {claim['within']} of {claim['value']} with {n} texts, {p_text(test.p)}"
 
 
+def check_leads(claim, tables):
+    """The run of `seed` has a higher test accuracy than each other selected run (those of `among`, if given)."""
+    rows = [row for row in select(tables, claim) if row["seed"] in claim.get("among", [row["seed"]])]
+    if len({row.get("arm") for row in rows}) > 1:
+        return UNDECIDED, "several arms are meant"
+    values = {row["seed"]: float(row["test_accuracy"]) for row in rows if row["test_accuracy"]}
+    if len(values) < 2 or claim["seed"] not in values:
+        return UNDECIDED, "there are no such runs"
+    own, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
+    test = all_of([sign_test(own - other, math.sqrt(texts_variance([own, other], n))) for other in values.values()])
+    says = f"seed {claim['seed']} {100 * own:.2f}, the highest other {100 * max(values.values()):.2f}"
+    return test, f"{says}; with {n} texts {p_text(test.p)}"
+
+
 def check_at_most(claim, tables):
     """No selected run is above `value` on `split`, at any measurement."""
     runs, n, why, split = of_one_arm(claim, tables)
@@ -321,7 +335,9 @@ def check_spread_near(claim, tables):
     sds = [summarise([run[update] for run in runs.values()])["sd_ddof1"] for update in updates]
     mean, df = float(np.mean(sds)), len(runs) - 1
     low, high = (float(claim["value"]) + sign * float(claim["within"]) for sign in (-1, 1))
-    above, below = stats.chi2.sf(df * (mean / low) ** 2, df), stats.chi2.cdf(df * (mean / high) ** 2, df)
+    # No spread is below 0.
+    above = stats.chi2.sf(df * (mean / low) ** 2, df) if low > 0 else 0.0
+    below = stats.chi2.cdf(df * (mean / high) ** 2, df)
     if low < mean < high:
         test = Tested(float(max(above, below)), True)
     else:
@@ -338,6 +354,7 @@ TESTED = {
     "rises": (check_rises, ("table", "where")),
     "varies_more": (check_varies_more, ("table", "more", "less")),
     "near": (check_near, ("table", "where", "value", "within")),
+    "leads": (check_leads, ("table", "where", "seed")),
     "at_most": (check_at_most, ("table", "where", "split", "value")),
     "converges": (check_converges, ("table", "where")),
     "spread_near": (check_spread_near, ("table", "where", "split", "value", "within")),

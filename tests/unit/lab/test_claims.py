@@ -325,7 +325,24 @@ def test_ends_heights_and_spreads_are_asked_of_curves():
     assert answer("spread_near", rows, **end, value="30", within="1")[0] == "fails"
     many = history(**{f"a{k}": [0.5 + k / 100] for k in range(9)})
     assert answer("spread_near", many, **end, value="2.7", within="2.6")[0] == "holds"
+    # A margin that reaches below 0 has an upper end only.
+    assert answer("spread_near", many, **end, value="2.7", within="4")[0] == "holds"
     assert answer("spread_near", rows[:4], **end, value="1", within="0.5")[0] == "cannot be decided"
+
+
+def test_a_rank_among_seeds_is_settled_by_enough_texts_only():
+    def seeds(n, *values):
+        return [{"seed": str(k), "test_accuracy": str(v), "n_test": str(n)} for k, v in enumerate(values, start=1)]
+
+    first = {"table": "runs.tsv", "where": {}, "seed": "1"}
+    assert answer("leads", seeds(2000, 0.80, 0.70, 0.71), **first)[0] == "holds"
+    verdict, says = answer("leads", seeds(2000, 0.801, 0.795), **first)
+    assert verdict == "not settled" and says.startswith("seed 1 80.10, the highest other 79.50; with 2000 texts p = 0.")
+    # Behind one of two: shown of many texts, not of few; among the third alone it leads.
+    assert answer("leads", seeds(2000, 0.70, 0.80, 0.60), **first)[0] == "fails"
+    assert answer("leads", seeds(50, 0.78, 0.80, 0.60), **first)[0] == "not settled"
+    assert answer("leads", seeds(2000, 0.70, 0.80, 0.60), **first, among=["1", "3"])[0] == "holds"
+    assert answer("leads", seeds(2000, 0.70), **first)[0] == "cannot be decided"
 
 
 def test_claims_checked_together_are_one_family():
