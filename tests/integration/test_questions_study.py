@@ -77,7 +77,10 @@ def test_they_are_answered_and_lead_the_page(folder):
     assert first_screen.count('class="verdict"') == len(FIRST)
     assert "nothing else on this screen answers the questions" in first_screen
     assert not [word for word in (">not shown<", ">higher<", ">lower<", "assuming normality") if word in first_screen]
-    assert "All were asked before any run was finished." in first_screen and "Exploratory: these differences" in first_screen
+    assert (
+        "All were asked before any run was finished." in first_screen
+        and "Exploratory: these differences" in first_screen
+    )
     assert "can be claimed" not in first_screen
 
 

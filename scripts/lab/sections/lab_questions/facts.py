@@ -7,7 +7,9 @@ CHAPTER, PLACE = "Results", 60
 # The lab's reviews, from whichever of their addresses.
 SOURCES = ("cls_books_zip", "cls_books_pieces", "cls_archive")
 # Framework and start of what the lab trained; the stock recipe beside them where a study has it.
-TASKS = (("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained"), ("run_glue", "pretrained"))
+ARMS = ("fairseq-pretrained", "fairseq-random", "huggingface-pretrained", "run_glue-pretrained")
+# Framework and start of each.
+TASKS = tuple(name.rpartition("-")[::2] for name in ARMS)
 GIVEN = ("r", "lora_alpha", "target_modules", "lora_dropout", "bias", "task_type")
 
 
