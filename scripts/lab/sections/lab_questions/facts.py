@@ -6,7 +6,7 @@ from report.inputs import Table
 CHAPTER, PLACE = "Results", 60
 # The lab's reviews, from whichever of their addresses.
 SOURCES = ("cls_books_zip", "cls_books_pieces", "cls_archive")
-# Framework and start of what the lab trained; the stock recipe beside them where a study has it.
+# What the lab trained; the stock recipe beside them where a study has it.
 ARMS = ("fairseq-pretrained", "fairseq-random", "huggingface-pretrained", "run_glue-pretrained")
 # Framework and start of each.
 TASKS = tuple(name.rpartition("-")[::2] for name in ARMS)
