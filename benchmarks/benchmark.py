@@ -226,7 +226,7 @@ def measure_pretrainings(options, cores, rounds, peaks, kinds):
     """Time pretraining on both sides in turn and return its part of the record.
 
     Args:
-        options: of the command line.
+        options: options of the command line.
         cores: threads of both sides.
         rounds: rounds of plain, workflow, plain, ...
         peaks: GFLOP/s of matrix products by precision.
@@ -258,7 +258,7 @@ def rates(runs, peaks, gflop, tokens):
     Args:
         runs: what `measure` returns first.
         peaks: GFLOP/s of a side's products, by side.
-        gflop, tokens: of an update.
+        gflop, tokens: gflop and tokens of an update.
     """
     found = {framework: {} for framework in runs}
     for framework, sides in runs.items():

@@ -30,8 +30,8 @@ def write_predictions(folder, arm, seed, labels, skill, generator):
     """Write a run's predictions and return their accuracy.
 
     Args:
-        folder: of the study.
-        arm, seed: of the run.
+        folder: folder of the study.
+        arm, seed: arm and seed of the run.
         labels: (N,) classes, 0 or 1.
         skill: (N,) log odds of the right answer to each text; the run's own vary about them.
         generator: numpy.random.Generator.

@@ -79,7 +79,7 @@ class Study:
 
         Args:
             targets: what is to be made.
-            threads: of every training and evaluation; None: the rules' own, one.
+            threads: threads of every training and evaluation; None: the rules' own, one.
         """
         command = [os.path.join(BIN, "snakemake"), "--cores", "all", "--configfile", *self.files]
         if threads:

@@ -17,7 +17,7 @@ def recorded(folder):
 
 
 def is_file(entity):
-    """Tell whether an entity of a crate is a file beside it: others are inputs that were not kept."""
+    """Return whether an entity of a crate is a file beside it: others are inputs that were not kept."""
     return entity.get("@type") == "File"
 
 

@@ -169,7 +169,7 @@ def pairs_of(sides):
 
 
 def agree(both):
-    """Tell whether two studies give a question one answer; differences of opposite signs are two."""
+    """Return whether two studies give a question one answer; differences of opposite signs are two."""
     signs = {one["score_difference"].startswith("-") for one in both}
     answers = {str(one["answer"]) for one in both}
     return len(answers) == 1 and (len(signs) == 1 or answers <= {"equal", "open", "one_seed"})
@@ -290,7 +290,7 @@ def settings_that_differ(sides):
 
 
 def have_common_arms(first, second):
-    """Tell whether two `Side`s have an arm of the same name, without which nothing is compared."""
+    """Return whether two `Side`s have an arm of the same name, without which nothing is compared."""
     return bool(set(first.accuracies) & set(second.accuracies))
 
 

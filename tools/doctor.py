@@ -1,4 +1,4 @@
-"""Tell whether this machine can run a study, and what to do about each thing that is amiss (`make doctor`).
+"""Return whether this machine can run a study, and what to do about each thing that is amiss (`make doctor`).
 
 It reads and changes nothing. On the environment's Python it checks everything; before there is an environment, any
 Python from 3.8 on runs it with its standard library alone. What a run itself reports (disk, files, locks, network)

@@ -174,7 +174,7 @@ def study_text(name, files, columns, frame, labels, model):
     """Return the text of the study's file.
 
     Args:
-        name: of the study.
+        name: name of the study.
         files: {split: path}.
         columns: see `read_frame`.
         frame: what `read_frame` returns.
@@ -209,7 +209,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
     """Look at the files and write `FOLDER/NAME.yaml`.
 
     Args:
-        name: of the study.
+        name: name of the study.
         files: {split: path}, train, test and perhaps valid.
         text, label: columns: names, or numbers from 1 as text.
         second: column of the second texts, likewise, where a row is a pair of texts; None: it is one text.

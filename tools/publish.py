@@ -183,7 +183,7 @@ def beside(folder, baseline, wanted=lambda row: True):
     """Return how far arms lie from a simple model, in words: the same test texts, paired.
 
     Args:
-        folder: of the study.
+        folder: folder of the study.
         baseline: the model's name.
         wanted: of a row of statistics/baselines.tsv: whether its arm is named.
     """
@@ -205,8 +205,8 @@ def without_shared(folder, names):
     """Return a sentence on accuracies without the test texts that training or validation has; '' where none is shared.
 
     Args:
-        folder: of the study.
-        names: of the arms and simple models that are told.
+        folder: folder of the study.
+        names: names of the arms and simple models that are told.
     """
     path = os.path.join(folder, "shared_texts.tsv")
     rows = {row["arm"]: row for row in read_tsv(path)} if os.path.exists(path) else {}

@@ -92,7 +92,7 @@ def in_short(folder):
     Questions about simple models, or by another measure than accuracy, are left to the report.
 
     Args:
-        folder: of a study that asked questions.
+        folder: folder of a study that asked questions.
     """
     every = read_tsv(os.path.join(folder, "questions.tsv"))
     rows = [row for row in every if row["measure"] == "accuracy" and "-" not in row["n_seeds_each"].split()]

@@ -28,7 +28,7 @@ def recipe(folder):
 
 
 def is_asked(folder):
-    """Tell whether a study has at most one arm of each framework and start."""
+    """Return whether a study has at most one arm of each framework and start."""
     arms = {(row["framework"], row["init"], row["arm"]) for row in read_tsv(os.path.join(folder, "runs.tsv"))}
     return len(arms) == len({arm[:2] for arm in arms})
 

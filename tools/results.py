@@ -121,8 +121,8 @@ def regenerate(folder, arguments):
     """Rebuild a study's page from its records and compare the bytes.
 
     Args:
-        folder: of its results.
-        arguments: of Snakemake.
+        folder: folder of its results.
+        arguments: arguments of Snakemake.
 
     Returns:
         int: 0 if the bytes are the same or there was nothing to compare with.

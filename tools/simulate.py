@@ -64,7 +64,7 @@ def table_of(rows, columns):
     """Return lines of a Markdown table: a setting's counts in per cent of its studies, too large errors in bold.
 
     Args:
-        rows: of simulations.tsv, as numbers.
+        rows: rows of simulations.tsv, as numbers.
         columns: {heading: name in `COUNTED`}.
     """
     by_name = {setting.name: setting for setting in settings()}

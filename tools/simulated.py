@@ -176,7 +176,7 @@ def answers_of(arms, margin, fixed=False):
 
     Args:
         arms: their (S, N) arrays.
-        margin: of equality; None where a difference is asked for.
+        margin: margin of equality; None where a difference is asked for.
         fixed: whether no seed changes the second arm.
     """
     rows, intervals = [], []

@@ -19,7 +19,7 @@ SIGNS = ("-", "\u2212", "+", "\u00b1", ".")
 
 
 def is_listed(line):
-    """Tell whether a line of Markdown is an entry of a numbered or marked list."""
+    """Return whether a line of Markdown is an entry of a numbered or marked list."""
     return bool(LISTED.match(line) or MARKED.match(line))
 
 

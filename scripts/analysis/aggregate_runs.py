@@ -46,7 +46,7 @@ def read_run(run, record, selected, history, splits, n_train=None):
         record: path of its run.json.
         selected: path of its selected.json.
         history: path of its history.tsv.
-        splits: of data/manifest.json.
+        splits: splits of data/manifest.json.
         n_train: reviews of the subset that the run's arm learns from; None: of all.
 
     Raises:

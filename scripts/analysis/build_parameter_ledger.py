@@ -64,7 +64,7 @@ def counted_rows(source, shapes, size):
     Args:
         source: name of the file for the reader.
         shapes: {tensor name: shape}.
-        size: of the checkpoint, see `size_of`.
+        size: size of the checkpoint, see `size_of`.
     """
     parts = {name: value for name, (_, value) in terms(**size).items()}
     parts["table"] = parts["positions"] + parts["shift"]
@@ -126,9 +126,9 @@ def check_size(size, configured, path):
     """Check the checkpoint's size against the study's settings.
 
     Args:
-        size: of the checkpoint's tensors.
+        size: size of the checkpoint's tensors.
         configured: {key of `size`: what the settings say}, only those that apply.
-        path: of the checkpoint.
+        path: path of the checkpoint.
 
     Raises:
         StudyError: they differ.

@@ -30,7 +30,7 @@ ONLY_OF = {part: name for name in frameworks.names() for part in frameworks.load
 
 
 def same(first, second):
-    """Tell whether two recorded values are equal: numbers within rounding, lists and tuples item by item."""
+    """Return whether two recorded values are equal: numbers within rounding, lists and tuples item by item."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, int | float) and isinstance(second, int | float):
@@ -106,7 +106,7 @@ def cell_of(setting, framework, protocols):
 
 
 def is_per_init(setting):
-    """Tell whether only runs that start in the same way must agree on a setting."""
+    """Return whether only runs that start in the same way must agree on a setting."""
     return setting.split(".")[0] in PER_INIT
 
 

@@ -105,7 +105,7 @@ def main(
         subsets: TSV file to write: learning_curves/baselines.tsv, all of them; baselines.tsv then has those that learnt
             from all training reviews. None: all learnt from all.
         options: dict with the keys of `OPTIONS`.
-        seals: of the simple models' evaluations, in the order of `names`; none: records that no evaluation made.
+        seals: seals of the simple models' evaluations, in the order of `names`; none: records that no evaluation made.
 
     Raises:
         StudyError: see `analysis.scored.load_runs` and `finetuning.seals.check_seal`; or a record is of another arm

@@ -94,7 +94,7 @@ class Term:
 
 
 def decidable(terms):
-    """Tell whether every arm that seeds change has two of them."""
+    """Return whether every arm that seeds change has two of them."""
     return all(term.fixed or term.n_seeds > 1 for term in terms)
 
 

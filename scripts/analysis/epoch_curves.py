@@ -89,7 +89,7 @@ def draw_curve(axes, points, value, colour, slot=(0, 1), dash="-"):
         axes: to draw on.
         points: one arm's points of one split: seed, epoch, chosen and `value`.
         value: column to draw.
-        colour: of the curve.
+        colour: colour of the curve.
         slot: (number of this curve, how many share the epoch).
         dash: matplotlib's style of the mean's line.
     """

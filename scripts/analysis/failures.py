@@ -25,7 +25,7 @@ def failure_rate(learned, accuracies, level=0.95):
     Args:
         learned: booleans, one a run.
         accuracies: fractions, one a run.
-        level: of Clopper and Pearson's interval.
+        level: level of Clopper and Pearson's interval.
 
     Returns:
         dict: n_failed, n_seeds, rate, low, high (fractions), mean_learned (None where every run failed).
@@ -57,7 +57,7 @@ def warnings_of(arms, failed, common=False, shares=(), over_seeds=False):
         arms: list of (S, N) arrays of 0 and 1.
         failed: how many runs of each arm failed.
         common: all seeds of an arm share a checkpoint or a draw of labels, and others are what the claim is about.
-        shares: of the classes, where a measure weighs classes alike.
+        shares: shares of the classes, where a measure weighs classes alike.
         over_seeds: whether that measure's interval is over seeds alone.
     """
     found = []

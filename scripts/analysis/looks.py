@@ -26,7 +26,7 @@ def looks_of(names, colours=None):
     at least eight are told apart in grey.
 
     Args:
-        names: of the study's arms, in order.
+        names: names of the study's arms, in order.
         colours: mapping of an arm's name to its colour, or None; an arm that it lacks has one of the palette.
 
     Raises:

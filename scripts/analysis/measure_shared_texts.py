@@ -27,7 +27,7 @@ def describe(name, right, mask):
     """Return an arm's row of shared_texts.tsv.
 
     Args:
-        name: of an arm or simple model.
+        name: name of an arm or simple model.
         right: (S, N) booleans, whether each run is right on each test text.
         mask: what `shared` returns.
     """

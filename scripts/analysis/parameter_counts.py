@@ -69,7 +69,7 @@ def count_by(size, convention):
 
 
 def is_buffer(name):
-    """Tell whether a tensor is none of the model's parameters, though its file may hold it."""
+    """Return whether a tensor is none of the model's parameters, though its file may hold it."""
     return bool(_BUFFERS.search(name))
 
 
@@ -108,7 +108,7 @@ def size_of(shapes, name):
 
     Args:
         shapes: {tensor name: shape} under fairseq's or Hugging Face's names.
-        name: of the file, for messages.
+        name: name of the file, for messages.
 
     Raises:
         StudyError: it lacks a tensor that tells a size, or has a layer twice or a gap between layers.

@@ -20,7 +20,7 @@ def draw(points, limits, majority, colour):
         points: the arm's `accuracy_points`.
         limits: (low, high) of the axis in percent, the same for every arm.
         majority: {split: share of the largest class}.
-        colour: of the arm.
+        colour: colour of the arm.
     """
     from matplotlib import pyplot
 

@@ -26,7 +26,7 @@ def draw(points, limits, colour):
     Args:
         points: the arm's `metric_points`, accuracy in percent.
         limits: {metric: (low, high)} of the axes, the same for every arm.
-        colour: of the arm.
+        colour: colour of the arm.
     """
     from matplotlib import pyplot
     from matplotlib.lines import Line2D

@@ -75,7 +75,7 @@ def check_record(path, record, splits, n_train=None):
     Args:
         path: run.json.
         record: its content.
-        splits: of data/manifest.json.
+        splits: splits of data/manifest.json.
         n_train: reviews of the subset that its arm learns from; None: all of train.
 
     Raises:
@@ -129,8 +129,8 @@ def check_labels(labels, path, test):
 
     Args:
         labels: n texts, the numbers of classes.
-        path: of one run's predictions.
-        test: of the test split in data/manifest.json: n, sha256_label (None: the manifest does not say).
+        path: path of one run's predictions.
+        test: entry of the test split in data/manifest.json: n, sha256_label (None: the manifest does not say).
 
     Raises:
         StudyError: another number of reviews, or other labels, than the test set's.

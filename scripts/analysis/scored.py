@@ -86,7 +86,7 @@ def seed_tests(first, second, seed):
 
     Args:
         first, second: the arms' scores, one a seed.
-        seed: of the permutations that are drawn.
+        seed: seed of the permutations that are drawn.
     """
     several = min(len(first), len(second)) > 1
     return {

@@ -19,7 +19,7 @@ def with_amounts(points, runs, updates):
     Args:
         points: what `finetuning.learning_curves.learning_points` returns.
         runs: frame of runs.tsv (text).
-        updates: of the whole pretraining; None where no arm starts from an earlier one.
+        updates: updates of the whole pretraining; None where no arm starts from an earlier one.
     """
     sizes = dict(zip(runs["arm"], map(int, runs["n_train"]), strict=True))
     known = {}

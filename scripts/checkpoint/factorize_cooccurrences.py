@@ -85,8 +85,8 @@ def main(data, vectors, width, seed):
         data: binarized corpus (folder), of which the training text is read.
         vectors: NPY file to write: (pieces of the dictionary, width) float32, each row of length 1, or 0 where a piece
             has no company.
-        width: of the model.
-        seed: of the factorization.
+        width: width of the model.
+        seed: seed of the factorization.
     """
     pieces, lines, n = read_corpus(data)
     counts = count_pairs(pieces, lines, n)

@@ -21,7 +21,7 @@ def draw(frame):
     """Return the figure.
 
     Args:
-        frame: of pretraining.tsv (text).
+        frame: frame of pretraining.tsv (text).
 
     Raises:
         StudyError: no rows of held-out text.

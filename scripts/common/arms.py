@@ -31,7 +31,7 @@ def arms_in(config):
 
 
 def uses_checkpoint(config):
-    """Tell whether an arm starts from the model of section `checkpoint`, or from its sizes and tokenizer."""
+    """Return whether an arm starts from the model of section `checkpoint`, or from its sizes and tokenizer."""
     return any(arm.model == CHECKPOINT for arm in arms_in(config).values())
 
 

@@ -41,7 +41,7 @@ def chain(error):
 
 
 def is_full_disk(error):
-    """Tell whether an exception, or one that it came from, says that the disk (or its quota) is full."""
+    """Return whether an exception, or one that it came from, says that the disk (or its quota) is full."""
     for one in chain(error):
         if isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -51,7 +51,7 @@ def is_full_disk(error):
 
 
 def is_out_of_memory(error):
-    """Tell whether an exception, or one that it came from, says that memory ran out."""
+    """Return whether an exception, or one that it came from, says that memory ran out."""
     for one in chain(error):
         if isinstance(one, MemoryError) or (isinstance(one, OSError) and one.errno == errno.ENOMEM):
             return True
@@ -77,7 +77,7 @@ def memory_remedy(rule):
 
 
 def has_full_disk(folder):
-    """Tell whether the disk that holds a folder has no room for even a record of Snakemake's (64 kB)."""
+    """Return whether the disk that holds a folder has no room for even a record of Snakemake's (64 kB)."""
     return os.path.isdir(folder) and shutil.disk_usage(folder).free < 2**16
 
 

@@ -125,7 +125,7 @@ def hold(folder, making=(), patience=PATIENCE):
 
 
 def is_held(folder):
-    """Say whether a workflow holds a study's folder."""
+    """Return whether a workflow holds a study's folder."""
     path = os.path.join(folder, ".lock")
     free = _lock(path, fcntl.LOCK_SH) if os.path.exists(path) else None
     if free is not None:
@@ -189,7 +189,7 @@ def join(folder):
 
 
 def _lives(pid):
-    """Tell whether a process of this machine is there (whosoever's it is)."""
+    """Return whether a process of this machine is there (whosoever's it is)."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -292,6 +292,6 @@ def _describe(path, kind, record):
 
 
 def _litter(name):
-    """Say whether a member is one of the copies that macOS adds to archives."""
+    """Return whether a member is one of the copies that macOS adds to archives."""
     parts = name.split("/")
     return parts[0] == "__MACOSX" or parts[-1].startswith("._") or parts[-1] == ".DS_Store"

@@ -84,7 +84,7 @@ def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
         n_train: reviews to train on, drawn from the source's train and valid together, stratified.
         n_valid: reviews to choose the epoch by, likewise; both None: the source's own split, in its order.
         n_test: test reviews, a stratified draw in the source's order; None: all.
-        seed: of the draws.
+        seed: seed of the draws.
         classes: names of the classes in order.
 
     Returns:

@@ -10,7 +10,7 @@ SHOWN_COLUMNS = 20
 
 
 def numbered(columns):
-    """Tell whether columns are given by their numbers: the file has no header."""
+    """Return whether columns are given by their numbers: the file has no header."""
     return any(isinstance(column, int) for column in columns)
 
 
@@ -37,7 +37,7 @@ def listed(names):
 
 
 def is_header(cells, names):
-    """Say whether a row is the header again: its names in any order and case, with or without a byte order mark."""
+    """Return whether a row is the header again: its names in any order and case, with or without a byte order mark."""
 
     def bare(cells):
         return sorted(cell.removeprefix("\ufeff").strip().strip('"').casefold() for cell in cells)

@@ -13,10 +13,10 @@ def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POL
     """Write a subset of the training reviews, in their own order.
 
     Args:
-        reviews, labels: of all training reviews.
+        reviews, labels: reviews and labels of all training reviews.
         subset, subset_labels: files to write.
         n_train: reviews of the subset.
-        seed: of the draw (`data.split_seed`).
+        seed: seed of the draw (`data.split_seed`).
         classes: names of the classes in order.
 
     Raises:

@@ -47,7 +47,7 @@ class Copies:
     """The different texts of a study and where each occurs.
 
     Attributes:
-        names: of the splits, unlabelled last.
+        names: names of the splits, unlabelled last.
         texts: list of the different texts, normalised, those of the first splits first.
         n_labelled: how many of them a labelled split has.
         text, split, line, label: arrays, an entry each occurrence, sorted by text; label is -1 where there is none.

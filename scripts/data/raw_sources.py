@@ -104,7 +104,7 @@ def read_source(source, files, embedded, table=None, classes=(), settings=None):
         embedded: `data.embedded`, the settings of the generator.
         table: `data.table`, and `splits`, the split of each file.
         classes: `data.labels`, which a table is read by.
-        settings: of one of `sources`.
+        settings: settings of one of `sources`.
 
     Returns:
         tuple[dict, list[str], dict]: its splits (lists of (review, label)), its unlabelled reviews, and what the

@@ -44,7 +44,7 @@ def normalise(text):
 
 
 def is_blank(text):
-    """Say whether a canonical text shows nothing: empty, or invisible characters only."""
+    """Return whether a canonical text shows nothing: empty, or invisible characters only."""
     return all(unicodedata.category(character) in ("Cf", "Zs") for character in visible(text))
 
 

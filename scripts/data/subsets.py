@@ -11,7 +11,7 @@ def nested_order(labels, seed):
 
     Args:
         labels: class of each review.
-        seed: of the shuffles.
+        seed: seed of the shuffles.
 
     Returns:
         list[int]: every number from 0 once.

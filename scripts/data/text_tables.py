@@ -60,8 +60,8 @@ def read_rows(path, columns, strict=True, quoting="auto"):
             the columns, or what its first line says (`sep=;`).
         columns: names that must be there; numbers from 1: the file has no header.
         strict: refuse a row of another length than the header, and an object without a wanted key.
-        quoting: of CSV and TSV: `csv`, quotation marks around a cell belong to the file; `none`, to the text; `auto`:
-            see `quoting_of`.
+        quoting: quoting of CSV and TSV: `csv`, quotation marks around a cell belong to the file; `none`, to the text;
+            `auto`: see `quoting_of`.
 
     Returns:
         iterable of tuples: "row 2 (line 3)"; dict {column: text} (JSON Lines: the object; Parquet: text, number, truth
@@ -193,7 +193,7 @@ def _cells(path, text, columns, strict, quoting="auto"):
 
 
 def _blank_before_quotes(text, delimiter):
-    """Say whether quotation marks that follow a blank belong to the file: `good, "a, b"` as `good,"a, b"`.
+    """Return whether quotation marks that follow a blank belong to the file: `good, "a, b"` as `good,"a, b"`.
 
     They do where the whole file can be read so, its rows of one length; else the text's: `good, "Yes" he said`.
     """
@@ -282,8 +282,8 @@ def read_examples(path, text, label, second=None, quoting="auto"):
     Args:
         path: see `read_rows`.
         text: column of the texts: its name, or its number from 1 where the file has no header.
-        label: of the labels, likewise.
-        second: of the second texts, likewise, where a row is a pair of texts.
+        label: label of the labels, likewise.
+        second: column of the second texts, likewise, where a row is a pair of texts.
         quoting: see `read_rows`.
 
     Returns:

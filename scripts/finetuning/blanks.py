@@ -16,7 +16,7 @@ def collapse_blanks(folder, sides, load):
     Done only where the ids of the study's own texts stay what they are.
 
     Args:
-        folder: of the exported model; tokenizer.json and tokenizer_config.json may be changed.
+        folder: folder of the exported model; tokenizer.json and tokenizer_config.json may be changed.
         sides: the study's texts in canonical form, and the other texts of pairs or None.
         load: function that returns the tokenizer of a folder.
 
@@ -64,5 +64,5 @@ def open_bytes(path):
 
 
 def same_ids(tokenizer, texts, spoilt, wanted):
-    """Tell whether a tokenizer gives both forms of texts the wanted ids."""
+    """Return whether a tokenizer gives both forms of texts the wanted ids."""
     return all(tokenizer(form, verbose=False)["input_ids"] == wanted for form in (texts, spoilt))

@@ -49,8 +49,8 @@ def check_config(folder, place):
     """Return the configuration of a model's folder.
 
     Args:
-        folder: of the model.
-        place: how messages call it.
+        folder: folder of the model.
+        place: its name in messages.
 
     Raises:
         StudyError: no configuration, code of its own, a model that generates text, quantised weights, or a model
@@ -91,8 +91,8 @@ def check_code(folder, place):
     """Refuse a model that asks for code of its own, also where Transformers knows its `model_type`.
 
     Args:
-        folder: of the model.
-        place: how messages call it.
+        folder: folder of the model.
+        place: its name in messages.
 
     Raises:
         StudyError: config.json or tokenizer_config.json has an `auto_map`, or names a class that Transformers lacks.
@@ -130,7 +130,7 @@ def load_tokenizer(folder, place=None):
     """Return the tokenizer of a model's folder.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         place: how messages call it; None: by its folder.
 
     Raises:
@@ -167,8 +167,8 @@ def longest_input(config, tokenizer, place, max_tokens=None):
     """Return the most tokens of an input, special ones among them: by the table of positions, or the tokenizer if less.
 
     Args:
-        config, tokenizer: of the model.
-        place: how messages call it.
+        config, tokenizer: config and tokenizer of the model.
+        place: its name in messages.
         max_tokens: what the settings say, which counts where it is less than the positions; None: nothing.
 
     Raises:
@@ -227,7 +227,7 @@ def build_encoder(folder, init, seed, settings, classes=None):
     Args:
         folder: what `finetuning.take_model` wrote.
         init: "pretrained", or "random": all weights are drawn by the model's own rule.
-        seed: of the new weights.
+        seed: seed of the new weights.
         settings: `dropout`, `classifier_dropout`.
         classes: names of the classes in order; None: two without names.
 

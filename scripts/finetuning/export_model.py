@@ -226,7 +226,7 @@ def record_dropout(config, protocol, path):
     Args:
         config: RobertaConfig, changed here.
         protocol: what the run's `run.json` says that it had.
-        path: of that file, for messages.
+        path: path of that file, for messages.
 
     Raises:
         StudyError: no dropout is recorded, or more than one of the states.
@@ -244,7 +244,7 @@ def add_tokenizer(converted, folder, positions, sides):
 
     Args:
         converted: folder that the arm started from.
-        folder: of the exported model.
+        folder: folder of the exported model.
         positions: most tokens of an input.
         sides: see `finetuning.blanks.collapse_blanks`, whose answer is returned.
 
@@ -282,7 +282,7 @@ def positions_of(model, facts, protocol, files):
 
 
 def needs_sentencepiece(folder):
-    """Tell whether the folder's tokenizer is read from a SentencePiece model alone."""
+    """Return whether the folder's tokenizer is read from a SentencePiece model alone."""
     return not os.path.exists(os.path.join(folder, "tokenizer.json")) and any(
         name.endswith(".model") for name in os.listdir(folder)
     )
@@ -294,7 +294,7 @@ def read_facts(files, arm, seed):
     Args:
         files: {name of the rule's input: path}.
         arm: name.
-        seed: of the run.
+        seed: seed of the run.
 
     Returns:
         dict: taken (conversion.json of the start), reads (the "first" or "last" tokens), selected, run, manifest,
@@ -328,7 +328,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         folder: folder to write.
         arm: name.
         facts: dict of the columns of `common.arms.ARM`.
-        seed: of the run.
+        seed: seed of the run.
         study: name of the study.
         start: `source`, `folder` and `fetch` of the config section `checkpoint`; of an arm that starts from another's
             model `source` "model", and its entry in `finetuning.models`.

@@ -19,7 +19,7 @@ def class_names(fields, place):
 
     Args:
         fields: content of config.json.
-        place: how messages call the model.
+        place: its name in messages.
 
     Raises:
         StudyError: `id2label` is no map from 0, 1, ..., or `label2id` contradicts it.
@@ -55,8 +55,8 @@ def order_of(names, classes):
     Case, blanks at the ends and composed or decomposed accents are looked over where that leaves no two names alike.
 
     Args:
-        names: of the head's rows.
-        classes: of the study, in order.
+        names: names of the head's rows.
+        classes: classes of the study, in order.
 
     >>> order_of(["good", "bad"], ["bad", "good"])
     [1, 0]
@@ -90,7 +90,7 @@ def match_head(fields, classes, place):
     Args:
         fields: content of config.json.
         classes: names of the study's classes in order.
-        place: how messages call the model.
+        place: its name in messages.
 
     Returns:
         list[int] or None: the rows; None: config.json does not name the classes, so positions alone would decide.
@@ -113,9 +113,9 @@ def check_head(names, model, place):
     """Raise where a head that would be kept has a layer for which the classifier has no place.
 
     Args:
-        names: of the file's tensors.
+        names: names of the file's tensors.
         model: the classifier.
-        place: how messages call the model.
+        place: its name in messages.
 
     Raises:
         StudyError: it has.

@@ -25,8 +25,8 @@ def weight_files(folder, place):
     """Return the paths of a model's weights: one file, or all that an index names, or all numbered shards.
 
     Args:
-        folder: of the model.
-        place: how messages call it.
+        folder: folder of the model.
+        place: its name in messages.
 
     Raises:
         StudyError: none, or a shard that is missing.
@@ -73,8 +73,8 @@ def read_weights(folder, place):
     Tensors that share their values are copied apart.
 
     Args:
-        folder: of the model.
-        place: how messages call it.
+        folder: folder of the model.
+        place: its name in messages.
 
     Raises:
         StudyError: no weights, a file that cannot be read or that holds code, a tensor that the index names and no

@@ -116,7 +116,7 @@ def check_ids(tokenizer, folder):
 
     Args:
         tokenizer: as loaded from the folder.
-        folder: of a model.
+        folder: folder of a model.
 
     Raises:
         StudyError: a text gets other ids.

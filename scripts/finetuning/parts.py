@@ -14,7 +14,7 @@ def freeze_lower(model, depth, head, arm):
         model: the classifier, before its optimizer is made.
         depth: "encoder": all but the head; a number n: the embeddings and the n lowest layers.
         head: prefix of the head's names, or prefixes of all that is trained in any case.
-        arm: how messages call it.
+        arm: its name in messages.
 
     Raises:
         StudyError: the encoder has fewer layers.

@@ -19,9 +19,9 @@ def check_wrapper(names, prefix, place):
     """Raise where all tensors of an encoder are named under a wrapper, such as `module.`.
 
     Args:
-        names: of the file's tensors.
-        prefix: of the encoder's names in a classifier, with its dot.
-        place: how messages call the model.
+        names: names of the file's tensors.
+        prefix: prefix of the encoder's names in a classifier, with its dot.
+        place: its name in messages.
 
     Raises:
         StudyError: they are.
@@ -46,10 +46,10 @@ def check_places(names, model, prefix, place):
     In a file of a whole model the tensors outside the encoder are heads of other tasks, which no classifier needs.
 
     Args:
-        names: of the file's tensors.
+        names: names of the file's tensors.
         model: the classifier.
-        prefix: of the encoder's names in it, with its dot.
-        place: how messages call the model.
+        prefix: prefix of the encoder's names in it, with its dot.
+        place: its name in messages.
 
     Raises:
         StudyError: one has none.

@@ -18,7 +18,7 @@ def arm_settings(finetuning, name):
 
     Args:
         finetuning: config section `finetuning`.
-        name: of the arm.
+        name: name of the arm.
 
     Returns:
         dict: as the framework's `arm_settings`, with `freeze` and the framework's own keys (`lora`) where the arm has

@@ -16,7 +16,7 @@ def describe(finetuning, name, without=()):
 
     Args:
         finetuning: config section `finetuning`.
-        name: of the arm.
+        name: name of the arm.
         without: settings of the arm that are not told.
 
     Returns:

@@ -14,7 +14,7 @@ def check_labels(classes, manifest, path):
     Args:
         classes: `data.labels`.
         manifest: content of data/manifest.json.
-        path: of that file, for messages.
+        path: path of that file, for messages.
 
     Raises:
         StudyError: they differ.
@@ -30,7 +30,7 @@ def check_saved(config, classes, checkpoints):
     """Raise unless the settings name the classes as the run's own model does.
 
     Args:
-        config: of the saved model.
+        config: config of the saved model.
         classes: `data.labels`.
         checkpoints: the run's folder, for messages.
 

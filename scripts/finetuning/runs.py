@@ -25,7 +25,7 @@ class Run:
         init, seed, settings: as given.
         seeds: init_seed and data_seed (see `finetuning.seeds.run_seeds`).
         device, precision: what this machine trains on and in.
-        updates, warmup: of the whole run; known after `resume`.
+        updates, warmup: updates and warmup of the whole run; known after `resume`.
         folder: the run's state folder, also for what else it writes while it is unfinished; known after `resume`.
     """
 
@@ -158,7 +158,7 @@ def live_protocol(optimizer, model, head, rates, positions):
     """Return the settings that a run really had, as far as PyTorch's own objects tell them in both frameworks.
 
     Args:
-        optimizer: of PyTorch.
+        optimizer: optimizer of PyTorch.
         model: the trained classifier.
         head: its classification head: `dense`, `dropout`, `out_proj`.
         rates: the learning rate of every update.

@@ -22,7 +22,7 @@ def padding_of(model):
 
 
 def has_segments(model):
-    """Tell whether a model is told which of two texts a token belongs to."""
+    """Return whether a model is told which of two texts a token belongs to."""
     takes = SEGMENTS in inspect.signature(model.forward).parameters
     return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
@@ -87,7 +87,7 @@ def measured(name, logits, labels):
     """Return {measure: its value} of scored examples; {} where no measure is named.
 
     Args:
-        name: of a measure, or None.
+        name: name of a measure, or None.
         logits: float32 (n, classes).
         labels: n labels.
     """

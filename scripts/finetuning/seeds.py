@@ -6,7 +6,7 @@ def run_seeds(settings, seed):
 
     Args:
         settings: what `framework_settings` returns.
-        seed: of the run.
+        seed: seed of the run.
 
     Returns:
         dict: init_seed, data_seed: the run's seed where the settings have none (null).

@@ -23,7 +23,7 @@ def validation_points(rows, name, by="accuracy"):
 
     Args:
         rows: the run's history (epoch, update, split, metric, value; strings).
-        name: of the file, for messages.
+        name: name of the file, for messages.
         by: measure that chooses the epoch, of `measures.names()`.
 
     Returns:

@@ -19,8 +19,8 @@ class PiecesReference:
         """Read the model.
 
         Args:
-            path: of the file.
-            model_type: of config.json.
+            path: path of the file.
+            model_type: model type of config.json.
         """
         import sentencepiece
 

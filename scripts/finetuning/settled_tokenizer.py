@@ -18,8 +18,8 @@ def reference_of(folder, place):
     """Return what says the right ids of a model's folder; None: no file does without a class, such as vocab.txt.
 
     Args:
-        folder: of the model.
-        place: how messages call it.
+        folder: folder of the model.
+        place: its name in messages.
 
     Raises:
         StudyError: the file cannot be read.
@@ -45,7 +45,7 @@ def settle_tokenizer(folder, place, load):
 
     Args:
         folder: copy of the model's files that may be changed.
-        place: how messages call the model.
+        place: its name in messages.
         load: function that returns the tokenizer of a folder.
 
     Returns:
@@ -138,7 +138,7 @@ def write_class(folder, tokenizer, reference=None):
     """Write into a folder that its tokenizer.json is to be taken as it is; make that file of a SentencePiece model.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         tokenizer: as loaded so far, whose special tokens stay; None: those of tokenizer_config.json alone.
         reference: see `reference_of`.
     """

@@ -77,7 +77,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
 
     Args:
         folder: with config.json and model.safetensors.
-        place: how messages call the model.
+        place: its name in messages.
         tokenizer: the model's.
         tensors: {name: tensor} of the file.
         longest: most tokens of an input.
@@ -170,7 +170,7 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
 
     Args:
         files: the model's files.
-        name: of the model, under `finetuning.models`.
+        name: name of the model, under `finetuning.models`.
         folder: folder to write: config.json, model.safetensors, the tokenizer's files, conversion.json (`tensors` and
             `source_sha256`, hashes of every tensor and file; `max_positions`: tokens of an input, special ones among
             them; `n_ids`: token ids that the model has a vector for; `head`: see `settle_head`; `truncation_side`;
@@ -200,7 +200,7 @@ def take(source, place, name, folder, classes, max_tokens, new_head):
 
     Args:
         source: folder that holds the model alone.
-        place: how messages call it.
+        place: its name in messages.
         name, folder, classes, max_tokens, new_head: see `main`.
     """
     check_pointers(source, place)

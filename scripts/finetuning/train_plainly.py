@@ -34,7 +34,7 @@ def main(
     Args:
         train, train_labels, valid, valid_labels: files of the two splits; the test split is not an input.
         facts: dict of the columns of `common.arms.ARM`.
-        seed: of the run.
+        seed: seed of the run.
         settings: what `finetuning.protocol.arm_settings` returns.
         threads: CPU threads.
         model: folder to write.

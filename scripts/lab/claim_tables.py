@@ -21,7 +21,7 @@ def part_of(claim):
 
 
 def printed_as(value, text):
-    """Tell whether `value` is printed as `text`: equal when rounded to the text's decimals (half either way)."""
+    """Return whether `value` is printed as `text`: equal when rounded to the text's decimals (half either way)."""
     text = text.replace("\N{MINUS SIGN}", "-")
     if "e" in text:
         digits = len(text.split("e")[0].replace(".", "").lstrip("+-"))

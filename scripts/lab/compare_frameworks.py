@@ -126,9 +126,9 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
     Args:
         steps: {framework: {rule: script below scripts/}}, in order.
         arms: {framework: names of its arms}.
-        benchmarks: of all jobs of these rules that the framework's runs needed.
+        benchmarks: benchmarks of all jobs of these rules that the framework's runs needed.
         clocks: as in `measured`.
-        logs: of one job a kind.
+        logs: logs of one job a kind.
         made: {rule: paths that one job made}.
 
     Raises:
@@ -164,7 +164,7 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
 
 
 def is_of(path, rule, arms):
-    """Tell whether a benchmark or log of a rule that serves both frameworks is of one of these arms."""
+    """Return whether a benchmark or log of a rule that serves both frameworks is of one of these arms."""
     return rule != "select_checkpoint" or any(f"/{rule}/{arm}/" in path for arm in arms)
 
 
@@ -215,7 +215,7 @@ def main(benchmarks, runs, logs, protocol, steps, arms, stock, table, summary, d
     Args:
         benchmarks: Snakemake's measurements of every job of the steps.
         runs: runs.tsv.
-        logs: of the data's jobs and of one run a framework.
+        logs: logs of the data's jobs and of one run a framework.
         protocol: protocol_diff.tsv.
         steps: {framework: {rule: script below scripts/}}, in the order of their use.
         arms: {framework: names of its arms}.

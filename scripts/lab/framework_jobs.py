@@ -23,8 +23,8 @@ def data_jobs(parts, splits, steps):
     """Return the names of the jobs that bring texts and checkpoint into the frameworks' forms.
 
     Args:
-        parts: of the binarized texts, such as train-valid.
-        splits: of the token ids, such as train.
+        parts: parts of the binarized texts, such as train-valid.
+        splits: splits of the token ids, such as train.
         steps: {framework: {rule: script}} of those in use.
     """
     binarized = [f"binarize_texts/{part}" for part in parts]
@@ -47,7 +47,7 @@ def run_jobs(arms, seeds):
 
     Args:
         arms: {name: `common.arms.Arm`}.
-        seeds: of the study.
+        seeds: seeds of the study.
     """
     return [
         f"{step}/{name}/seed{seed}"

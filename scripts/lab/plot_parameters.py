@@ -37,7 +37,7 @@ def counts(rows, parts):
     """Return {part: parameters} of the study's model.
 
     Args:
-        rows: of the derivation.
+        rows: rows of the derivation.
         parts: {part: names of steps}.
     """
     known = {row["part"]: int(row["count"]) for row in rows if row["model"] == "study"}
@@ -50,7 +50,7 @@ def draw_bar(axes, found, colours, title):
     Args:
         axes: to draw on.
         found: {part: parameters}.
-        colours: of the parts, in order.
+        colours: colours of the parts, in order.
         title: above the bar; the bar's count follows.
     """
     total, left, labels = sum(found.values()), 0, []
@@ -72,7 +72,7 @@ def draw(rows):
     """Return the figure.
 
     Args:
-        rows: of the derivation.
+        rows: rows of the derivation.
     """
     from matplotlib import pyplot
 

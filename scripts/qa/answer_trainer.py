@@ -25,7 +25,7 @@ def microbatches(n_pairs, batch_size, seed):
     Args:
         n_pairs: pairs to train on.
         batch_size: pairs a micro-batch; an epoch's last may be short.
-        seed: of the run; a resumed run draws the same.
+        seed: seed of the run; a resumed run draws the same.
     """
     for epoch in itertools.count(1):
         yield from epoch_batches([1] * n_pairs, batch_size, seed, epoch, "random")
@@ -134,7 +134,7 @@ def make_trainer(model, pairs, protocol, seed, precision, device, pad, optimizer
 
     Args:
         model, pairs, protocol, seed, precision, device, pad, folder, save_every: see `qa.tuning.tune`.
-        optimizer: of the model's trainable parameters.
+        optimizer: optimizer of the model's trainable parameters.
         save, saved: see `ResumableTrainer`.
     """
     arguments = trainer_arguments(

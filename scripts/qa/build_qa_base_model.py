@@ -67,8 +67,8 @@ def in_dialogue(texts, share, seed, template):
 
     Args:
         texts: list of str.
-        share: of the texts (0 to 1).
-        seed: of the choice.
+        share: share of the texts (0 to 1).
+        seed: seed of the choice.
         template: `qa.prompt` of the config.
 
     Returns:
@@ -112,7 +112,7 @@ def new_model(vocab_size, architecture, seed):
     Args:
         vocab_size: rows of the embedding table.
         architecture: dict: layers, width, heads.
-        seed: of the weights.
+        seed: seed of the weights.
 
     Returns:
         transformers.BloomForCausalLM
@@ -215,7 +215,7 @@ def embedded_texts(n_texts, seed, files, tables=None):
 
     Args:
         n_texts: texts of the project's generator.
-        seed: of that generator.
+        seed: seed of that generator.
         files: plain UTF-8 text files; blank lines are dropped.
         tables: folder of the texts of public tables (`checkpoint.filter_corpus_tables`), or None.
 

@@ -184,7 +184,7 @@ def check_length(n_tokens, config, setting):
     """Refuse a text that is longer than the model has positions for.
 
     Args:
-        n_tokens: of the longest text.
+        n_tokens: number of tokens of the longest text.
         config: transformers.PretrainedConfig.
         setting: key and value that bound the text, for the message.
 

@@ -10,5 +10,5 @@ def own_base(arm):
 
 
 def is_base(arm):
-    """Tell whether an arm is a model before tuning."""
+    """Return whether an arm is a model before tuning."""
     return arm == BASE or arm.startswith(f"{BASE} of ")

@@ -91,7 +91,7 @@ def read_facts(files, arm, seed):
     Args:
         files: {name of the rule's input: path}.
         arm: name of the run's arm.
-        seed: of the run.
+        seed: seed of the run.
 
     Returns:
         dict: run, manifest, row (of qa/runs.tsv), means {metric: row of qa/summary.tsv}, n_seeds, example (the first
@@ -129,7 +129,7 @@ def check_generation(generation, recorded, path):
     Args:
         generation: `qa.generation` of the config.
         recorded: content of the run's evaluation.json.
-        path: of that file, for messages.
+        path: path of that file, for messages.
 
     Raises:
         StudyError: a setting differs.
@@ -149,7 +149,7 @@ def main(folder, arm, seed: int, study, source, generation, **files):
     Args:
         folder: folder to write.
         arm: name of the run's arm.
-        seed: of the run.
+        seed: seed of the run.
         study: name of the study.
         source: `qa.base` of the config.
         generation: `qa.generation` of the config.

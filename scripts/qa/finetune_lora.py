@@ -57,7 +57,7 @@ def main(
         states: folder that reruns do not wipe, for the states of this run while it is unfinished; removed at the end,
             with what other settings left in it.
         arm: name of the run's arm.
-        seed: of A's first values, dropout and order.
+        seed: seed of A's first values, dropout and order.
         lora: `qa.lora` of the config, with what the arm sets otherwise.
         training: `qa.training` of the config, likewise, without `save_every`.
         template: `qa.prompt` of the config.

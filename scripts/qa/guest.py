@@ -60,7 +60,7 @@ class QuestionAnswering(Guest):
     figures = [("qa_loss", "qa/loss.tsv", "plot_qa_loss"), ("rank_sweep", "qa/rank_sweep.tsv", "plot_rank_sweep")]
 
     def asked(self, config):
-        """Tell whether the study asks for it."""
+        """Return whether the study asks for it."""
         return config["qa"]["enabled"]
 
     def _runs(self, config):

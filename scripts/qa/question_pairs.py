@@ -47,7 +47,7 @@ def clean_pairs(pairs, name, question="question", answer="answer", places=None):
         name: where they come from, for messages.
         question: key of the question.
         answer: key of the answer.
-        places: of each pair in that file, for messages; by default its number.
+        places: places of each pair in that file, for messages; by default its number.
 
     Returns:
         list[dict]: `question`, `answer`.
@@ -83,7 +83,7 @@ def first_summing(sizes, total):
     Each group is taken that fits, unless those after it could not make up the rest.
 
     Args:
-        sizes: of the groups, in their order.
+        sizes: sizes of the groups, in their order.
         total: at least 1.
     """
     # Bit k of reached[i] tells whether the groups from i on can add up to k.
@@ -110,7 +110,7 @@ def split_pairs(pairs, n_heldout, seed):
     Args:
         pairs: list of `question`/`answer` dictionaries.
         n_heldout: pairs to keep out of training (>= 1).
-        seed: of the draw.
+        seed: seed of the draw.
 
     Returns:
         tuple: train, heldout: lists of dictionaries with `id` (0-based place in the file), `question`, `answer`.

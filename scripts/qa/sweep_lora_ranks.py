@@ -20,7 +20,7 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         losses: TSVs to write, one a rank (`COLUMNS`; nats).
         records: JSONs to write, one a rank.
         states: folder that reruns do not wipe; removed at the end. A finished rank's result stays there until then.
-        seed: of every run.
+        seed: seed of every run.
         ranks: `qa.rank_sweep.ranks` of the config.
         lora: `qa.lora` of the config; its alpha is every rank's.
         training: `qa.training` of the config, without `save_every`.

@@ -118,7 +118,7 @@ def tune(model, pairs, protocol, seed, precision, device, pad, folder, save_ever
         model: a peft model; only its trainable parameters change.
         pairs: dict of lists from `encode_pairs`: train, and heldout (to measure only).
         protocol: dict of `qa.training` of the config, without `save_every`.
-        seed: of the order of pairs and of LoRA's dropout.
+        seed: seed of the order of pairs and of LoRA's dropout.
         precision: "float32" or "bfloat16" (autocast).
         device: torch.device.
         pad: id for padding.
@@ -152,7 +152,7 @@ def training_bytes(model, optimizer):
 
     Args:
         model: a peft model.
-        optimizer: of its trainable parameters, after an update.
+        optimizer: optimizer of its trainable parameters, after an update.
 
     Returns:
         int: the trainable weights, as much again for their gradients, and the optimizer's averages.
@@ -199,7 +199,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
         train: JSON Lines of pairs to train on.
         heldout: JSON Lines of pairs to measure.
         base: the base model's folder.
-        seed: of A's first values, dropout and order.
+        seed: seed of A's first values, dropout and order.
         lora: the run's LoRA settings.
         protocol: the run's training.
         template: `qa.prompt` of the config.

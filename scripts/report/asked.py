@@ -61,7 +61,7 @@ def answered(row):
     """Return a row of questions.tsv as the page tells it.
 
     Args:
-        row: of the table.
+        row: row of the table.
     """
     short, kind = SHORT[row["answer"]]
     later, failing = row["n_runs_then"] != "0", row["n_failed"] != "0"
@@ -84,13 +84,13 @@ def answered(row):
 
 
 def unshown_by_correction(row):
-    """Tell whether an interval leaves out 0, which the corrected test does not."""
+    """Return whether an interval leaves out 0, which the corrected test does not."""
     low, high = row["score_difference_low"], row["score_difference_high"]
     return bool(low) and not float(low) <= 0 <= float(high)
 
 
 def limited_by_texts(row):
-    """Tell whether an open question's test texts leave more than must be told apart, however many seeds there are."""
+    """Return whether an open question's test texts leave more than must be told apart, however many seeds there are."""
     if not row["texts_half_width"]:
         return False
     margin = float(row["equal_within"]) if row["equal_within"] else None

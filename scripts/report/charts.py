@@ -103,9 +103,9 @@ def says(words, row, rows):
     """Return a mark's title: `{COLUMN|FORMAT,OPTION}` replaced by what the page prints of the row.
 
     Args:
-        words: of the title.
-        row: of the mark.
-        rows: of its group, for `{COLUMN/sum|FORMAT}`.
+        words: words of the title.
+        row: row of the mark.
+        rows: rows of its group, for `{COLUMN/sum|FORMAT}`.
     """
 
     def fill(found):

@@ -110,7 +110,7 @@ def main(templates, report, numbers, settings, commit="", **inputs):
     """Check the page and write what it rests on.
 
     Args:
-        templates: of the page: see `assembly.build`.
+        templates: templates of the page: see `assembly.build`.
         report: `report.html`.
         numbers: TSV to write; what has several sources has them all, with `; ` between.
         settings: the study's config, which the page may quote.

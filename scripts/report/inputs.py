@@ -61,7 +61,7 @@ class Study:
     commit: str = ""
 
     def has(self, *names):
-        """Say whether every one of these inputs was given."""
+        """Return whether every one of these inputs was given."""
         return all(self.files.get(name) for name in names)
 
     def paths(self, name):
@@ -149,5 +149,5 @@ class Study:
 
     @property
     def synthetic(self):
-        """Say whether the data manifest calls the data synthetic."""
+        """Return whether the data manifest calls the data synthetic."""
         return bool(self.json("manifest")["synthetic"])

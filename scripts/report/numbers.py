@@ -128,7 +128,7 @@ def derive(formula, *values):
 
 
 def has_digit(text):
-    """Say whether a text holds a number: those alone need records."""
+    """Return whether a text holds a number: those alone need records."""
     return any(character.isdecimal() for character in text)
 
 
@@ -136,7 +136,7 @@ def printing(name, show):
     """Return a filter that prints as `show` does and records that it was this one.
 
     Args:
-        name: of the filter, as records have it.
+        name: name of the filter, as records have it.
         show: function of a value and options that returns text.
     """
 

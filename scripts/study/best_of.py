@@ -12,7 +12,7 @@ SIMPLE = "baselines"
 
 
 def is_best_of(operand):
-    """Tell whether an operand of a question is the best of several."""
+    """Return whether an operand of a question is the best of several."""
     return operand.startswith(BEST)
 
 

@@ -86,7 +86,7 @@ def check_file(path):
 
 
 def _is_json(text, path):
-    """Tell whether Snakemake will read this text as JSON; refuse a key that occurs twice."""
+    """Return whether Snakemake will read this text as JSON; refuse a key that occurs twice."""
 
     def unique(pairs):
         twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]

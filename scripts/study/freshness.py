@@ -91,7 +91,7 @@ def changed_runs(folder, arms):
     A study that was interrupted, or whose settings.json is gone, has no other record of them.
 
     Args:
-        folder: of the results.
+        folder: folder of the results.
         arms: {name: the settings that its runs would have today}.
 
     Returns:
@@ -112,7 +112,7 @@ def changed_files(folder, digests):
     """Return the local tables that are not those which the splits were made from.
 
     Args:
-        folder: of the results.
+        folder: folder of the results.
         digests: {path: SHA-256 of today}.
     """
     manifest = os.path.join(folder, "data", "manifest.json")
@@ -124,7 +124,7 @@ def changed_models(folder, models):
     """Return the files of models' folders that are not those which the study took.
 
     Args:
-        folder: of the results.
+        folder: folder of the results.
         models: {name: {path: SHA-256 of today}}.
     """
     changed = []
@@ -173,7 +173,7 @@ def hides_changes(words):
     """Return the option of a command by which changed settings make nothing again; None: it has none.
 
     Args:
-        words: of the command: `--touch`, or `--rerun-triggers` without `params`.
+        words: words of the command: `--touch`, or `--rerun-triggers` without `params`.
     """
     for place, word in enumerate(words):
         option, _, value = word.partition("=")
@@ -192,7 +192,7 @@ def check_fresh(folder, config, digests, option, models=None, arms=None):
     With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
 
     Args:
-        folder: of the results.
+        folder: folder of the results.
         config: all settings.
         digests: {path: SHA-256} of the study's local tables.
         option: what `hides_changes` returns.

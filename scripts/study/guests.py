@@ -59,11 +59,11 @@ class Guest:
         return {}
 
     def asked(self, config):
-        """Tell whether the study asks for it."""
+        """Return whether the study asks for it."""
         return True
 
     def is_fixed(self, arm):
-        """Tell whether no seed changes one of `compared`."""
+        """Return whether no seed changes one of `compared`."""
         return False
 
     def disk(self, jobs, config):

@@ -45,12 +45,12 @@ def asked_at(url):
 
 
 def is_hub(url):
-    """Tell whether an address of the settings is one of the hub."""
+    """Return whether an address of the settings is one of the hub."""
     return url.startswith(f"{HUB}/")
 
 
 def is_asked(url, address):
-    """Tell whether a request to `address`, on the way to the file of `url`, goes to the hub itself."""
+    """Return whether a request to `address`, on the way to the file of `url`, goes to the hub itself."""
     return is_hub(url) and urlsplit(address)[:2] == urlsplit(endpoint())[:2]
 
 

@@ -57,8 +57,8 @@ def check_pointers(folder, place):
     """Refuse a folder with a file that is a pointer.
 
     Args:
-        folder: of a model.
-        place: how messages call it.
+        folder: folder of a model.
+        place: its name in messages.
 
     Raises:
         StudyError: a file is such a text.

@@ -38,7 +38,7 @@ class Product:
         path: below results/<study>; with wildcards where it is a family of files.
         rule: the rule that makes it.
         output: what the rule calls it; empty: its key.
-        columns: of a table, in order; a `?` marks columns that only some studies have.
+        columns: columns of a table, in order; a `?` marks columns that only some studies have.
         when: function of the settings: whether the study has it.
         of_framework: of a record of every run: function of a framework's facts, whether its runs leave it.
         each: function of the settings that gives the values of the path's one wildcard; one job makes the family.
@@ -104,7 +104,7 @@ def figure(key, path, rule, outputs=("svg", "png"), **facts):
         key, rule: as of `Product`; the PNG's key ends in `_png`.
         path: without the ending.
         outputs: what the rule calls the two.
-        facts: of the drawing; the PNG shares its condition.
+        facts: facts of the drawing; the PNG shares its condition.
     """
     shared = {name: facts[name] for name in ("when", "each") if name in facts}
     return [

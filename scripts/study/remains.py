@@ -8,7 +8,7 @@ from common.lock import is_held
 
 
 def is_whole(checkpoints, epochs):
-    """Say whether a run's folder holds the checkpoint of every epoch: `checkpoint1.pt`, or a folder `epoch1`.
+    """Return whether a run's folder holds the checkpoint of every epoch: `checkpoint1.pt`, or a folder `epoch1`.
 
     Args:
         checkpoints: the folder.

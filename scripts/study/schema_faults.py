@@ -18,12 +18,12 @@ NAMES = {
 
 
 def _is_whole(_, value):
-    """Tell whether a value is an int: unlike JSON Schema's integer, 5.0 is none, since range(5.0) fails."""
+    """Return whether a value is an int: unlike JSON Schema's integer, 5.0 is none, since range(5.0) fails."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(_, value):
-    """Tell whether a value is a number that a float holds: .nan passes every bound."""
+    """Return whether a value is a number that a float holds: .nan passes every bound."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 

@@ -134,7 +134,7 @@ def unused_keys(own, config):
 
 
 def _has(settings, keys):
-    """Tell whether nested settings hold a key with a value."""
+    """Return whether nested settings hold a key with a value."""
     for key in keys:
         if not isinstance(settings, dict) or settings.get(key) is None:
             return False

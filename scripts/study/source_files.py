@@ -21,7 +21,7 @@ from study.modules import file_digest
 
 
 def names_its_rules(words):
-    """Tell whether a command names the rules that may run (`make regenerate`); none of them reads texts or weights.
+    """Return whether a command names the rules that may run (`make regenerate`); none of them reads texts or weights.
 
     Snakemake knows its own options only once it has read the rules.
     """
@@ -37,7 +37,7 @@ def checkpoint_of_folder(config, notice, words=None):
     Args:
         config: all settings.
         notice: function of a sentence, called where that copy serves.
-        words: of the command; None: this process's.
+        words: words of the command; None: this process's.
 
     Raises:
         StudyError: a file is missing.
@@ -72,7 +72,7 @@ def source_files(data, retrieved, watched, words=None):
         data: config section `data`.
         retrieved: function of addresses: where they are kept once retrieved.
         watched: whether a missing table is refused; not by a job's own Snakemake.
-        words: of the command; None: this process's.
+        words: words of the command; None: this process's.
 
     Raises:
         StudyError: a table is missing on this machine.

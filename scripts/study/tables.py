@@ -304,7 +304,7 @@ def columns_of(key):
     """Return the columns of a table in order, those included that only some studies have.
 
     Args:
-        key: of a product.
+        key: key of a product.
     """
     return [column.rstrip("?") for column in product(key).columns.split()]
 
@@ -313,7 +313,7 @@ def faults(key, header, rows):
     """Yield what is wrong with a table, in words.
 
     Args:
-        key: of a product.
+        key: key of a product.
         header: its columns.
         rows: dictionaries; values as Python's or as the file's text.
     """
@@ -338,7 +338,7 @@ def declared(column):
 
 
 def fits(value, kind):
-    """Tell whether a value is of a declared type; None and an empty text are of every one."""
+    """Return whether a value is of a declared type; None and an empty text are of every one."""
     if value is None or value == "" or kind == "text":
         return True
     if kind == "flag":
@@ -362,7 +362,7 @@ def write_table(path, key, rows, header=None):
 
     Args:
         path: the file.
-        key: of its product.
+        key: key of its product.
         rows: list of dictionaries.
         header: the columns; None: all that are declared.
 

@@ -33,7 +33,7 @@ class Draw:
         """Return the law in words, such as "normal, sd 0.02", "uniform, sd 1/sqrt(3 in)" or "constant 0".
 
         Args:
-            shape: of the tensor, (out, in) or (rows, width).
+            shape: shape of the tensor, (out, in) or (rows, width).
 
         Source: the rules are those of torch.nn.Linear (uniform, 1/sqrt(3 in)), Xavier, and BERT (0.02).
         """

@@ -16,7 +16,7 @@ def keep_mask(shape, p):
     state mean what they always do.
 
     Args:
-        shape: of the mask.
+        shape: shape of the mask.
         p: share to drop (0 to below 1).
 
     Returns:
@@ -39,7 +39,7 @@ def attend(query, key, value, mask, p, scale=None):
         query, key, value: float tensors (..., heads, positions, head width).
         mask: bool (True: attend) or float (added) tensor that broadcasts to the scores, or None.
         p: share of the weights to drop.
-        scale: of the scores; None: head width^-0.5.
+        scale: scale of the scores; None: head width^-0.5.
 
     Source: the equations of `torch.nn.functional.scaled_dot_product_attention`.
     """

@@ -105,7 +105,7 @@ def model_settings(state):
 
 
 def tells_heads(settings):
-    """Tell whether a checkpoint's own settings give its attention heads: its tensors are alike with any number."""
+    """Return whether a checkpoint's own settings give its attention heads: its tensors are alike with any number."""
     return "encoder_attention_heads" in settings
 
 
@@ -118,7 +118,7 @@ def _refuse_packed(path):
 
 
 def _is_whole(tensor):
-    """Tell whether a tensor's values are in the file: a few bytes can claim any shape (by strides of 0)."""
+    """Return whether a tensor's values are in the file: a few bytes can claim any shape (by strides of 0)."""
     if tensor.layout != torch.strided or tensor.device.type != "cpu":
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()

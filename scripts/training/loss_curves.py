@@ -24,7 +24,7 @@ class Curves:
         """Open a file.
 
         Args:
-            folder: of the run's event files.
+            folder: folder of the run's event files.
             done: updates that earlier processes made; what they wrote of later ones is cut off already.
         """
         os.makedirs(folder, exist_ok=True)

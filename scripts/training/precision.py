@@ -13,7 +13,7 @@ def choose_device():
 
 
 def has_fast_bfloat16(device=None):
-    """Tell whether bfloat16 products are faster than float32 ones.
+    """Return whether bfloat16 products are faster than float32 ones.
 
     They are on GPUs that have them, with AMX, and with AVX512-BF16 except Intel's, whose bfloat16 instruction is half
     as fast as its float32 one: 98 against 172 GFLOP/s on one core of a Xeon of 2023 whose AMX a virtual machine hides.

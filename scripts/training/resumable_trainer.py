@@ -112,7 +112,7 @@ def trainer_arguments(folder, seed, device, **given):
 
     Args:
         folder: for the Trainer's scratch files.
-        seed: of the run.
+        seed: seed of the run.
         device: "cpu" or "cuda".
         **given: arguments of `TrainingArguments`.
     """

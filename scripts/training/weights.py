@@ -16,7 +16,7 @@ def tensor_sha256(tensor):
 
 
 def is_constant(tensor):
-    """Tell whether all values are equal: zero biases and unit LayerNorms are alike in every model."""
+    """Return whether all values are equal: zero biases and unit LayerNorms are alike in every model."""
     return tensor.numel() == 0 or bool((tensor == tensor.flatten()[0]).all())
 
 

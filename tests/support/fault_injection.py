@@ -330,7 +330,7 @@ def survive(study, kills, seed, cores, folder, boundaries=0):
     Args:
         study: a study's file, or None: the embedded study.
         kills: how many moments to draw.
-        seed: of the draw.
+        seed: seed of the draw.
         cores: for Snakemake.
         folder: an empty folder to work in.
         boundaries: how many changes to kill before.

@@ -80,7 +80,7 @@ def content(path):
 
 
 def same(one, other):
-    """Tell whether two files, or two folders, are the same but for times."""
+    """Return whether two files, or two folders, are the same but for times."""
     first, second = files(one), files(other)
     named = [sorted(re.sub(r"tfevents.*", "tfevents", name) for name in found) for found in (first, second)]
     return named[0] == named[1] and all(

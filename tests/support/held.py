@@ -27,8 +27,8 @@ def resident():
 def main(framework, held, **arguments):
     """Fine-tune with a framework; write what it did.
 
-    copies: of the checkpoint's table at each saved state; released: MB each; cut: layers of each encoder whose last one
-    computes the first position alone.
+    copies: copies of the checkpoint's table at each saved state; released: MB each; cut: layers of each encoder whose
+    last one computes the first position alone.
     """
     script = {"fairseq": finetune_fairseq, "huggingface": finetune_huggingface}[framework]
     start, found = {}, {"copies": [], "released": [], "cut": []}

@@ -169,7 +169,7 @@ class Hub:
         expired: numbers (from 1) of links that the storage refuses; spoilt: what it sends next in a file's place.
         says: a SHA-256 that the hub names in place of the right one, or None.
         seen: (server, path, headers) of every request.
-        address, storage: of the two servers: other hosts to a client.
+        address, storage: address and storage of the two servers: other hosts to a client.
         certificate: path, for REQUESTS_CA_BUNDLE.
     """
 

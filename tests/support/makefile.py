@@ -115,7 +115,7 @@ class Project:
         """Run make.
 
         Args:
-            arguments: of make.
+            arguments: arguments of make.
             index: folder of wheels in place of a package index, or None: whatever is configured.
             prefix: words before the command.
             variables: environment variables.

@@ -53,9 +53,9 @@ def make_recipes(folder, section, n_test=400, number=1, chances=CHANCES, seeds=S
         folder: results folder.
         section: what `finetuning` returns.
         n_test: reviews.
-        number: of the draw.
+        number: number of the draw.
         chances: {(init, rate): chance of a right answer}.
-        seeds: of every arm.
+        seeds: seeds of every arm.
         flip: whether every test answer is the other class's, validation staying as it is.
     """
     generator = random.Random(number)

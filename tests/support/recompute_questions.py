@@ -145,7 +145,7 @@ def p_of(difference, margin, ends):
     """Return what is tested and its p: a difference from 0, or the nearer of equal within the margin and beyond it.
 
     Args:
-        difference: of the contrast.
+        difference: difference of the contrast.
         margin: as a share; None where a difference is asked for.
         ends: what `standard_errors` returns.
     """
@@ -161,8 +161,8 @@ def answers(folder, questions):
     """Return the rows that questions.tsv should have, by the sentence asked.
 
     Args:
-        folder: of a study, with questions.json and predictions.
-        questions: of its study file.
+        folder: folder of a study, with questions.json and predictions.
+        questions: questions of its study file.
     """
     folder, rows, asked = Path(folder), [], set(map(digest, questions))
     for question in json.loads((folder / "questions.json").read_text(encoding="utf-8")).values():

@@ -20,7 +20,7 @@ def conditions(row):
 
 
 def is_met(condition, rows):
-    """Tell whether one row has every text that a condition names."""
+    """Return whether one row has every text that a condition names."""
     return any(
         all(row.get(column, "") == text or (text == "*" and row.get(column)) for column, text in condition.items())
         for row in rows
@@ -31,7 +31,7 @@ def lacking(row, folder):
     """Return what a study's folder lacks of an item, in words; nothing where it is answered.
 
     Args:
-        row: of claims/items.tsv.
+        row: row of claims/items.tsv.
         folder: results/<study>.
     """
     path, name = os.path.join(folder, row["file"]), f"report {row['report']}, {row['item']}"

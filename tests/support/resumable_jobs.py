@@ -71,7 +71,7 @@ def prepare(folder, hosted, address):
     Args:
         folder: for their inputs.
         hosted: folder that a server offers.
-        address: of that server.
+        address: address of that server.
     """
     from transformers import RobertaForMaskedLM
 

@@ -190,7 +190,7 @@ def simulate(number, first=0, largest=3000, options=QUICK):
     """Return [(seed, fault)] of studies drawn with the seeds first, first + 1, ...: none, if all is well.
 
     Args:
-        number: of studies.
+        number: number of studies.
         first: seed of the first.
         largest: number of test reviews at most.
         options: as in `compute_statistics.compute`.

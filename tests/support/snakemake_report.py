@@ -29,7 +29,7 @@ def dead_links(path):
     An address of the network is not followed: the pages fetch nothing from there.
 
     Args:
-        path: of the zip.
+        path: path of the zip.
     """
     dead, followed = [], 0
     with zipfile.ZipFile(path) as archive:

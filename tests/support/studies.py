@@ -190,7 +190,7 @@ def watched(folder, places=()):
     """Make a folder for what `watched_jobs` sees; return the environment that has Snakemake's jobs watched.
 
     Args:
-        folder: of the changes that jobs make to the study's folder, and of their scripts.
+        folder: folder of the changes that jobs make to the study's folder, and of their scripts.
         places: changes, (rule, verb, path), before which a job stops itself.
     """
     os.makedirs(folder)

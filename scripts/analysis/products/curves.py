@@ -11,12 +11,12 @@ def points(config):
 
 
 def has_points(config):
-    """Say whether the study has a learning curve."""
+    """Return whether the study has a learning curve."""
     return bool(points(config))
 
 
 def has_reviews(config):
-    """Say whether a curve is of labelled reviews, which the simple models learn from as well."""
+    """Return whether a curve is of labelled reviews, which the simple models learn from as well."""
     return any(point["curve"] == REVIEWS for point in points(config))
 
 

@@ -12,7 +12,7 @@ def run_keys(config):
 
 
 def show_texts(config):
-    """Say whether the page may show the texts; by default it leaves out the words of texts from elsewhere."""
+    """Return whether the page may show the texts; by default it leaves out the words of texts from elsewhere."""
     chosen = config["report"]["show_texts"]
     return config["data"]["source"] == "embedded" if chosen == "auto" else chosen
 

@@ -12,7 +12,7 @@ def named(config):
 
 
 def has_measures(config):
-    """Say whether there is one."""
+    """Return whether there is one."""
     return bool(named(config))
 
 

@@ -16,12 +16,12 @@ def compared(config):
 
 
 def has_tried(config):
-    """Say whether a start has several recipes."""
+    """Return whether a start has several recipes."""
     return bool(tried(config))
 
 
 def has_compared(config):
-    """Say whether pretrained and random arms share several."""
+    """Return whether pretrained and random arms share several."""
     return bool(compared(config))
 
 

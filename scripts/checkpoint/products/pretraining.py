@@ -5,12 +5,12 @@ from study.products import Product, Rule, figure
 
 
 def pretrains(config):
-    """Say whether the study makes its own checkpoint."""
+    """Return whether the study makes its own checkpoint."""
     return config["checkpoint"]["source"] == "pretrain" and uses_checkpoint(config)
 
 
 def reads_tables(config):
-    """Say whether the checkpoint is pretrained on public tables as well."""
+    """Return whether the checkpoint is pretrained on public tables as well."""
     return config["checkpoint"]["source"] == "pretrain" and bool(config["checkpoint"]["corpus"]["tables"])
 
 

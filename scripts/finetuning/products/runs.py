@@ -4,12 +4,12 @@ from study.products import CURVE, RUN, Product
 
 
 def test_curves(config):
-    """Say whether every epoch is scored on the test set."""
+    """Return whether every epoch is scored on the test set."""
     return config["finetuning"]["evaluation"]["test_curves"]
 
 
 def has_checkpoints(facts):
-    """Say whether the runs of a framework have checkpoints, by its facts."""
+    """Return whether the runs of a framework have checkpoints, by its facts."""
     return facts.CHECKPOINTS
 
 

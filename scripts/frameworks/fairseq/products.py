@@ -8,7 +8,7 @@ BOTH = ("fairseq", "huggingface")
 
 
 def has_both(config):
-    """Say whether arms of both frameworks start from the study's checkpoint."""
+    """Return whether arms of both frameworks start from the study's checkpoint."""
     return set(BOTH) <= {arm.framework for arm in arms_in(config).values() if arm.model == CHECKPOINT}
 
 

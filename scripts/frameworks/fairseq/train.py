@@ -111,7 +111,7 @@ def means(record, measure):
     """Return a record of the plug-in with means in place of sums: loss in nats, accuracy a fraction.
 
     Args:
-        record: of one epoch.
+        record: record of one epoch.
         measure: name of a measure to return of validation, too; None: none.
     """
     found = {key: record[key] for key in ("epoch", "update", "lr")}
@@ -178,7 +178,7 @@ def restrict(model, settings, arm):
 
     Args:
         model: fairseq's RobertaModel with a classification head.
-        settings: of the run.
+        settings: settings of the run.
         arm: its name.
     """
     if settings.get("freeze") is not None:
@@ -223,7 +223,7 @@ def main(
     Args:
         data: binarized train and valid reviews; the test split is not in it.
         facts: dict of the columns of `common.arms.ARM`.
-        seed: of the run.
+        seed: seed of the run.
         architecture: config section `checkpoint.architecture`.
         settings: what `finetuning.protocol.framework_settings` returns.
         checkpoints, history, run, weights, tensorboard: outputs.

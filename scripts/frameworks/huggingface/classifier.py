@@ -25,7 +25,7 @@ def build_model(checkpoint, init, seed, settings, classes=None):
     Args:
         checkpoint: Hugging Face folder: its weights when `init` is "pretrained", its sizes only when "random".
         init: "pretrained" or "random" (Hugging Face's own rule: normal with sd 0.02, zero biases).
-        seed: of the new weights.
+        seed: seed of the new weights.
         settings: `dropout` (of states and attention), `classifier_dropout`, `head_initialisation`: "bert"
             (Hugging Face's own) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's), and `token_types`: whether
             the token-type vector is drawn and trained, or left out as in fairseq's model.

@@ -14,7 +14,7 @@ def linear_names(model, wanted, head, arm):
         model: the classifier.
         wanted: "all-linear", or a list of ends of names.
         head: prefix of the head's names, or prefixes of all that is trained in any case.
-        arm: how messages call it.
+        arm: its name in messages.
 
     Raises:
         StudyError: an end that no linear module of the encoder has.

@@ -147,7 +147,7 @@ def restrict(model, settings, head, arm):
 
     Args:
         model: the classifier, its weights proved.
-        settings: of the run.
+        settings: settings of the run.
         head: prefix or prefixes of what any arm trains.
         arm: its name.
 
@@ -218,7 +218,7 @@ def main(
         valid: `.npz` of the validation split's; the test split is not an input.
         checkpoint: Hugging Face folder: loaded by a pretrained run; a random one takes its sizes only.
         facts: dict of the columns of `common.arms.ARM`.
-        seed: of the run.
+        seed: seed of the run.
         settings: what `finetuning.protocol.framework_settings` returns.
         checkpoints: folder to write: `epoch1/`, `epoch2/`, ...
         history: TSV file to write.

@@ -44,7 +44,7 @@ def faults(finetuning, name):
 
     Args:
         finetuning: config section `finetuning`.
-        name: of the arm.
+        name: name of the arm.
     """
     for key, reason in NO_FLAG.items():
         if finetuning["arms"][name].get(key) is not None:

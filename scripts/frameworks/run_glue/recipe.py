@@ -244,8 +244,8 @@ def predict(trainer, examples, labels):
 
     Args:
         trainer: Trainer.
-        examples: of the test split; their labels are taken away first.
-        labels: of the classes, in order.
+        examples: examples of the test split; their labels are taken away first.
+        labels: labels of the classes, in order.
     """
     unlabelled = [{name: value for name, value in example.items() if name != "label"} for example in examples]
     logits = trainer.predict(unlabelled, metric_key_prefix="predict").predictions

@@ -154,7 +154,7 @@ def main(
         train, valid: JSON files of the two splits, see `write_json_texts`; the test split is not an input.
         checkpoint: Hugging Face folder, its tokenizer in it.
         facts: dict of the columns of `common.arms.ARM`.
-        seed: of the run.
+        seed: seed of the run.
         settings: what `arm_settings` of this framework returns.
         checkpoints: folder to write: `epoch1/`, `epoch2/`, …
         history: TSV file to write.

@@ -4,7 +4,7 @@ from study.products import Product
 
 
 def is_asked(config):
-    """Say whether the study is of reviews, as the reports are."""
+    """Return whether the study is of reviews, as the reports are."""
     return config["data"]["source"] != "table"
 
 

@@ -11,7 +11,7 @@ BESIDE = frameworks.having("BESIDE")
 
 
 def has_all_in_use(config):
-    """Say whether arms of all these frameworks start from the study's checkpoint."""
+    """Return whether arms of all these frameworks start from the study's checkpoint."""
     return set(IN_USE) - set(BESIDE) <= {arm.framework for arm in arms_in(config).values() if arm.model == CHECKPOINT}
 
 

@@ -39,7 +39,7 @@ COLUMNS = {
 
 
 def answers(config):
-    """Say whether the study answers questions."""
+    """Return whether the study answers questions."""
     return config["qa"]["enabled"]
 
 
@@ -49,7 +49,7 @@ def answer_measures():
 
 
 def sweeps(config):
-    """Say whether the study tries several ranks."""
+    """Return whether the study tries several ranks."""
     return answers(config) and bool(config["qa"]["rank_sweep"]["ranks"])
 
 

@@ -43,7 +43,7 @@ class StudyTask:
 
     Attributes:
         curves: `training.loss_curves.Curves` that the script that starts a run puts here.
-        section: of the settings, for messages.
+        section: section of the settings, for messages.
     """
 
     curves = section = None

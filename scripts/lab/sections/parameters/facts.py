@@ -15,7 +15,7 @@ STEPS = {
 
 
 def is_slip(row):
-    """Tell whether a row of the derivation has a published count of a layer that is not the row's own."""
+    """Return whether a row of the derivation has a published count of a layer that is not the row's own."""
     return row["scope"] == "layer" and row["published"] not in ("", row["count"])
 
 

@@ -56,7 +56,7 @@ def draw(name, means, seeds, bars):
     """Return the chart of one curve.
 
     Args:
-        name: of the curve.
+        name: name of the curve.
         means, seeds: its rows of learning_curves/means.tsv and learning_curves/runs.tsv.
         bars: rows of simple models: by labelled reviews, or of all reviews.
     """
