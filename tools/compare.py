@@ -14,6 +14,7 @@ import sys
 from scipy import stats
 
 from analysis.inference import welch_p
+from analysis.intervals import LEVEL
 from common.arms import arms_of, arms_of_pair, run_label, summarise
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_text
@@ -38,7 +39,7 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
     os.path.join(ROOT, "claims", name)
     for name in ("conclusions.yaml", "published.yaml", "published_runs.tsv", "published_points.tsv")
 )
-LEVEL, ALPHA = 0.95, 0.05
+ALPHA = 0.05
 # A sentence that is asked of two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.

@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 
 from analysis import inference, permutations
+from analysis.intervals import LEVEL
 from analysis.scored import compared
 
 # Significance and confidence; permutations over reviews, bootstrap resamples, and the seed of both.
-OPTIONS = {"alpha": 0.05, "level": 0.95, "resamples": 9999, "bootstrap": 4000, "seed": 1}
+OPTIONS = {"alpha": 0.05, "level": LEVEL, "resamples": 9999, "bootstrap": 4000, "seed": 1}
 
 
 def bootstrap(arms, options):

@@ -3,6 +3,7 @@
 import statistics
 
 from analysis.inference import exact_interval
+from analysis.intervals import LEVEL
 
 # A share of failed runs that would change what a study says; fewer seeds than 36 without a failure leave it possible.
 FAILURES = 0.1
@@ -17,7 +18,7 @@ WARNINGS = {
 }
 
 
-def failure_rate(learned, accuracies, level=0.95):
+def failure_rate(learned, accuracies, level=LEVEL):
     """Return how often runs failed, with the exact interval, and what those that learned got.
 
     Without a failure among n runs the interval still reaches 1 - ((1 - level) / 2) ** (1 / n): with three runs 71 %.

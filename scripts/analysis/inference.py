@@ -24,7 +24,7 @@ from analysis.contrasts import (
     satterthwaite,
     spread,
 )
-from analysis.intervals import t_interval
+from analysis.intervals import LEVEL, t_interval
 
 INTERVAL_METHOD = (
     "the wider of (a) a t interval with the variance of seeds and of test reviews together "
@@ -33,7 +33,7 @@ INTERVAL_METHOD = (
 )
 
 
-def mean_interval(correct, level=0.95):
+def mean_interval(correct, level=LEVEL):
     """Return the interval (low, high) of an arm's accuracy over seeds and reviews like these; None for one seed.
 
     Var(mean) = (MS_seed + MS_item - MS_e) / (S·N), a t interval with Satterthwaite's degrees of freedom (at least
@@ -72,7 +72,7 @@ def mean_difference(first, second):
     return float(shares[0] - shares[1])
 
 
-def difference_interval(first, second, level=0.95):
+def difference_interval(first, second, level=LEVEL):
     """Return the interval (low, high) of accuracy(first) - accuracy(second); None when either has one seed.
 
     Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
@@ -87,7 +87,7 @@ def difference_interval(first, second, level=0.95):
     return _interval_of_shares([Term(1, first), Term(-1, second)], mean_difference(first, second), level)
 
 
-def fixed_contrast(correct, fixed, level=0.95):
+def fixed_contrast(correct, fixed, level=LEVEL):
     """Compare an arm of several seeds with one that no seed changes: both answer the same reviews.
 
     Var(difference) = (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the mean over seeds on review i less the other
@@ -111,7 +111,7 @@ def fixed_contrast(correct, fixed, level=0.95):
     return {"difference": difference, "low": low, "high": high, "p": p}
 
 
-def interaction_interval(first, second, level=0.95):
+def interaction_interval(first, second, level=LEVEL):
     """Return the interval (low, high) of what two differences of accuracy differ by; None where an arm has one seed.
 
     Whether the difference between two starts depends on the recipe: two intervals that share values do not say that
@@ -169,7 +169,7 @@ def nested_bootstrap(correct, draws, generator):
     return np.take_along_axis(accuracy, seeds, axis=1).mean(axis=1, dtype=float)
 
 
-def percentile_interval(values, level=0.95):
+def percentile_interval(values, level=LEVEL):
     """Return the central (low, high) of bootstrap values."""
     low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high)
@@ -237,7 +237,7 @@ def probability_better(first, second):
     return float(stats.mannwhitneyu(first, second, method="asymptotic").statistic / (len(first) * len(second)))
 
 
-def sampling_margin(accuracy, n_items, level=0.95):
+def sampling_margin(accuracy, n_items, level=LEVEL):
     """Return the half width that n reviews alone give an accuracy: z · √(p (1 - p) / n).
 
     statsmodels' `proportion_confint(method="normal")` gives the interval cut off at 0 and 1, not its half width.
@@ -245,7 +245,7 @@ def sampling_margin(accuracy, n_items, level=0.95):
     return float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(accuracy * (1 - accuracy) / n_items))
 
 
-def exact_interval(n_correct, n_items, level=0.95):
+def exact_interval(n_correct, n_items, level=LEVEL):
     """Return the Clopper-Pearson interval of one model's accuracy (statsmodels, method `beta`)."""
     low, high = proportion_confint(n_correct, n_items, 1 - level, method="beta")
     return float(low), float(high)

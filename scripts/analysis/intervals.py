@@ -4,8 +4,11 @@ import statistics
 
 from scipy.special import stdtrit
 
+# Coverage of every interval.
+LEVEL = 0.95
 
-def t_interval(values, level=0.95):
+
+def t_interval(values, level=LEVEL):
     """Return Student's interval of the mean over seeds: mean -/+ t(level, n-1) * sd(ddof 1) / sqrt(n), within 0 to 1.
 
     Not `scipy.stats.t.interval` or statsmodels' `tconfint_mean`: with seeds that do not vary the former is not a

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas
 
-from analysis.intervals import t_interval
+from analysis.intervals import LEVEL, t_interval
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
 from study.tables import columns_of, frame_rows, write_table
 
 MEASURES = ("precision", "recall", "f1")
-LEVEL = 0.95
 SUMMARY = ("n_seeds", "mean", "sd_ddof1", "min", "max")
 
 

@@ -5,6 +5,7 @@ from statistics import NormalDist
 import pandas
 
 from analysis.epoch_curves import RUN, metric_points
+from analysis.intervals import LEVEL
 from common.arms import ARM, SUMMARY
 from common.entry import run
 from common.errors import StudyError
@@ -14,7 +15,6 @@ from study.tables import columns_of, frame_rows, write_table
 METRICS = ("loss", "accuracy")
 SPLITS = ("train", "valid")
 SIZES = ["n_train", "n_valid"]
-LEVEL = 0.95
 
 
 def last_epochs(history, runs):

@@ -2,7 +2,7 @@
 
 import pandas
 
-from analysis.intervals import t_interval
+from analysis.intervals import LEVEL, t_interval
 from analysis.looks import looks_of, padded_limits
 from common.arms import ARM, accuracies_by_arm, arm_label, summarise
 from common.entry import run
@@ -10,8 +10,6 @@ from common.figures import FAINT, INK, majority_shares, mark_synthetic, save, se
 from common.files import read_json
 from common.frames import read_frame
 from study.tables import frame_rows, write_table
-
-LEVEL = 0.95
 
 
 def intervals(runs, majority):

@@ -3,14 +3,13 @@
 import numpy as np
 
 from analysis import inference
+from analysis.intervals import LEVEL
 from analysis.scored import read_runs
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
 from finetuning.learning_curves import UPDATES
 from study.tables import write_table
-
-LEVEL = 0.95
 
 
 def with_amounts(points, runs, updates):

@@ -7,8 +7,7 @@ from common.errors import StudyError
 from common.files import atomic_path
 from data.archives import extract_members, find_members, list_members
 from study.addresses import CHECKPOINT_FILES
-
-HUGGINGFACE_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+from study.hub import WEIGHTS
 
 
 def fairseq_members(archive, members):
@@ -44,8 +43,8 @@ def huggingface_members(archive, members):
             f"{archive} must hold exactly one Hugging Face folder (a config.json), it holds {len(roots)}: {listed}"
         )
     inside = [member.name for member in members if os.path.dirname(member.name) == roots[0]]
-    if not {os.path.basename(name) for name in inside} & set(HUGGINGFACE_WEIGHTS):
-        raise StudyError(f"{archive}: beside {roots[0]}/config.json there is no {' or '.join(HUGGINGFACE_WEIGHTS)}")
+    if not {os.path.basename(name) for name in inside} & set(WEIGHTS):
+        raise StudyError(f"{archive}: beside {roots[0]}/config.json there is no {' or '.join(WEIGHTS)}")
     return inside
 
 

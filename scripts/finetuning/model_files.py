@@ -10,11 +10,9 @@ from safetensors.torch import load_file
 
 from common.errors import StudyError
 from common.files import read_json
-from study.hub import all_shards
+from study.hub import WEIGHTS, all_shards
 from training.weights import is_constant
 
-# In order of preference, as Transformers looks for them.
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 # Of weights, and of numbers beside them such as positions' ids; others are forms of quantisation.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool)
 # Weights in forms that are not read here, which a message names.

@@ -5,14 +5,12 @@ import os
 
 from common.arms import CHECKPOINT, KNOWN
 from frameworks import NONE
-from study.hub import lacking
+from study.hub import WEIGHTS, lacking
 
 # Of an arm's colour with white, as a ratio of luminances; Okabe and Ito's orange has 2.25, their yellow 1.3.
 LEAST_CONTRAST = 2
 # What lies beside the arms' folders in results/<study>/finetuning.
 FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
-# Forms of a model's weights that are read.
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 def check_subsets(config):

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from common.errors import StudyError
 
 HUB = "https://huggingface.co"
+# Forms of a model's weights that are read, in order of preference, as Transformers looks for them.
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 SHARD = re.compile(r"-(\d{5})-of-(\d{5})$")
 # Any of which a tokenizer is read from, as far as its files have names of their own.
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.txt", "vocab.json", "spiece.model", "spm.model")
