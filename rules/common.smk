@@ -74,8 +74,12 @@ RESULTS, RESOURCES = (
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)
 
-# The file of the measure that chooses epochs, which scripts load by name.
-CHOOSING = [measures.file(config["finetuning"]["select_by"])]
+# Trainings record the leading measure, too.
+FINETUNING = config["finetuning"] | {"measure": config["measure"]}
+# The files of the measures that choose epochs or lead, which scripts load by name.
+CHOOSING = [
+    measures.file(name) for name in dict.fromkeys([FINETUNING["select_by"], *measures.unrecorded(config["measure"])])
+]
 ARMS = arms_in(config)
 SEEDS = config["finetuning"]["seeds"]
 # The simple models, of one run each.

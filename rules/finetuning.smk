@@ -117,7 +117,7 @@ for name in PLAIN:
         params:
             facts=RUN_FILES.facts,
             classes=class_names,
-            settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+            settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
             # The modules that the script finds by name.
             code=framework_digest(name, "train", "score"),
         script:

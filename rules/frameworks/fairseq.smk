@@ -66,7 +66,7 @@ rule finetune_fairseq:
     params:
         facts=RUN_FILES.facts,
         architecture=ARCHITECTURE,
-        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+        settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_fairseq/{arm}/seed{seed}"),
         # A function of `threads`, too: see `unwatched`.
         save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],

@@ -27,7 +27,7 @@ rule finetune_huggingface:
     params:
         facts=RUN_FILES.facts,
         classes=class_names,
-        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+        settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),
         # A function of `threads`, too: see `unwatched`.
         save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],

@@ -39,7 +39,7 @@ rule finetune_run_glue:
     params:
         facts=RUN_FILES.facts,
         classes=class_names,
-        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+        settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_run_glue/{arm}/seed{seed}"),
     script:
         "../../scripts/frameworks/run_glue/train.py"

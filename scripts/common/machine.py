@@ -17,6 +17,8 @@ import sys
 PLACES = ("mirror",)
 # Sections that decide how results are shown, and no result.
 SHOWN = ("report", "claims")
+# What settings meant that records of earlier versions lack, by dotted key.
+ADDED = {"measure": "accuracy"}
 
 
 def now():

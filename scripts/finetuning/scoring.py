@@ -87,7 +87,7 @@ def measured(name, logits, labels):
     """Return {measure: its value} of scored examples; {} where no measure is named.
 
     Args:
-        name: name of a measure, or None.
+        name: name of a measure, a list of names, or None.
         logits: float32 (n, classes).
         labels: n labels.
     """
@@ -95,7 +95,8 @@ def measured(name, logits, labels):
         return {}
     probabilities = torch.softmax(torch.as_tensor(logits).double(), dim=1).numpy()
     answers = torch.as_tensor(logits).argmax(dim=1).numpy()
-    return {name: measures.load(name).value(np.asarray(labels, dtype=np.int64), answers, probabilities)}
+    given = np.asarray(labels, dtype=np.int64), answers, probabilities
+    return {one: measures.load(one).value(*given) for one in ([name] if isinstance(name, str) else name)}
 
 
 def summarize(logits, labels, measure=None):
@@ -104,7 +105,7 @@ def summarize(logits, labels, measure=None):
     Args:
         logits: float32 (n, classes).
         labels: n labels.
-        measure: name of a measure to return, too.
+        measure: see `measured`: to return, too.
     """
     labels = torch.as_tensor(np.asarray(labels, dtype=np.int64))
     correct = int((logits.argmax(dim=1) == labels).sum())

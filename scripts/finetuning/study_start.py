@@ -83,7 +83,8 @@ class Start:
         places = [([mirror_path(url) for url in one["urls"]], record_path(one["urls"])) for one in retrievals.values()]
         folders = {name: model.get("folder") for name, model in finetuning["models"].items()}
         taken = {name: self.digests.of_all(visible_files(folder)) for name, folder in folders.items() if folder}
-        trained = {name: arm_settings(finetuning, name) for name in finetuning["arms"]}
+        study = finetuning | {"measure": measures.leading(self.config)}
+        trained = {name: arm_settings(study, name) for name in finetuning["arms"]}
         check_fresh(self.results, self.config, tables, hides_changes(sys.argv), taken, trained)
         check_downloads(self.resources, places, self.digests.of)
         check_folder(self.results, self.digests.of, planned=True)

@@ -1,7 +1,8 @@
 """The measures that answers are scored by, each in a file of its own, found where it is: none is listed anywhere.
 
-A measure chooses the epoch of a run (`finetuning.select_by`) or compares arms on test (`finetuning.measures`): the file
-`scripts/measures/<name>.py`. Snakemake, which may lack NumPy, asks for names only.
+A measure leads a study (`measure`), chooses the epoch of a run (`finetuning.select_by`) or compares arms beside the
+leading one (`finetuning.measures`): the file `scripts/measures/<name>.py`. Snakemake, which may lack NumPy, asks for
+names only.
 
 Required:
     LABEL (str): its name for readers, within a sentence.
@@ -25,8 +26,10 @@ import glob
 import importlib
 import os
 
-# What every training records of each epoch; another measure only where it chooses the epoch.
-RECORDED = ("accuracy", "loss")
+# What leads a study that names no measure.
+DEFAULT = "accuracy"
+# What every training records of each epoch; another measure only where it chooses the epoch or leads the study.
+RECORDED = (DEFAULT, "loss")
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -68,6 +71,20 @@ def file(name):
         if room
         else os.path.join(FOLDER, f"{name}.py")
     )
+
+
+def leading(settings):
+    """Return the name of the measure that leads a study.
+
+    Args:
+        settings: all settings of the study, or a row of its runs.tsv.
+    """
+    return settings.get("measure") or DEFAULT
+
+
+def unrecorded(*wanted):
+    """Return which of these measures, each once, a history has only on demand; None is none."""
+    return [name for name in dict.fromkeys(wanted) if name and name not in RECORDED]
 
 
 def best(name):

@@ -8,7 +8,7 @@ import yaml
 
 from common.errors import StudyError
 from common.files import read_json, reading
-from common.machine import result_settings
+from common.machine import ADDED, result_settings
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.grids import expand_grids
@@ -37,6 +37,7 @@ def check_study(config, root):
     if expand_grids(config["finetuning"]):
         # The arms that it made, as if they had been written by hand.
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
+    config["finetuning"]["select_by"] = config["finetuning"]["select_by"] or config["measure"]
     refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])
     pins = read_checksums(checksums)
@@ -208,6 +209,7 @@ def check_recorded(config, record, reruns):
             were not made with.
     """
     recorded, current = (_flat(settings) for settings in (read_json(record), result_settings(config)))
+    recorded = ADDED | recorded
     differing = [key for key in {**current, **recorded} if recorded.get(key) != current.get(key)]
     if not differing:
         return ""

@@ -9,7 +9,7 @@ import stat
 
 from common.errors import StudyError
 from common.files import read_json, sha256, write_text
-from common.machine import result_settings
+from common.machine import ADDED, result_settings
 
 RECORD = ".digests.json"
 # Where Snakemake keeps what it knows of each file that it made.
@@ -82,6 +82,7 @@ def changed_settings(folder, config):
     if not os.path.isfile(record):
         return {}
     then, now = (flat(settings) for settings in (read_json(record), json.loads(json.dumps(result_settings(config)))))
+    then = ADDED | then
     return {key: (then.get(key), now.get(key)) for key in {**now, **then} if then.get(key) != now.get(key)}
 
 

@@ -33,13 +33,19 @@ def asked_by(config):
         config: all settings, grids written out and checked.
 
     Returns:
-        list[dict]: as in the settings; with `among`, {operand: names}, where an operand is the best of several.
+        list[dict]: as in the settings, by the leading measure unless they name one; with `among`, {operand: names},
+        where an operand is the best of several.
     """
     found = []
     for question in by_rule(config) if config["questions"] is None else config["questions"]:
         best = [operand for _, operand in sides(question) if is_best_of(operand)]
         among = {operand: members(operand, config["finetuning"]) for operand in best}
-        found.append(question | ({"among": among} if among else {}))
+        led = (
+            {}
+            if measures.leading(config) == measures.DEFAULT
+            else {"measure": measure_of(question, measures.leading(config))}
+        )
+        found.append(question | led | ({"among": among} if among else {}))
     return found
 
 
@@ -61,9 +67,9 @@ def by_rule(config):
     return found
 
 
-def measure_of(question):
+def measure_of(question, leading=measures.DEFAULT):
     """Return the name of the measure that a question is asked by."""
-    return question.get("measure") or "accuracy"
+    return question.get("measure") or leading
 
 
 def measures_asked(questions):
@@ -100,13 +106,13 @@ def check_questions(config):
 
 def unknown_names(question, arms, config):
     """Yield in words which of a question's arms its measure cannot compare."""
-    measure = measure_of(question)
+    measure = measure_of(question, measures.leading(config))
     known = names_by(measure, config)
     for operand in filter(is_best_of, arms):
         yield from best_of_faults(operand, arms, config["finetuning"], measure)
     arms = [arm for arm in arms if not is_best_of(arm)]
     others = {arm: name for name in reversed(measures.of_guests()) for arm in names_by(name, config)}
-    others |= dict.fromkeys(names_by("accuracy", config), "accuracy")
+    others |= dict.fromkeys(names_by(measures.leading(config), config), measures.leading(config))
     for arm in dict.fromkeys(arms):
         if arm in known:
             continue

@@ -24,7 +24,8 @@ def read_schema(path):
     data["source"]["enum"] += sources.names()
     data |= {name: sources.schema(name) for name in sources.names()}
     finetuning = schema["properties"]["finetuning"]["properties"]
-    finetuning["select_by"]["enum"] = finetuning["measures"]["items"]["enum"] = measures.names()
+    schema["properties"]["measure"]["enum"] = finetuning["measures"]["items"]["enum"] = measures.names()
+    finetuning["select_by"]["enum"] = [*measures.names(), None]
     keys = finetuning["arms"]["additionalProperties"]["properties"]
     every = [frameworks.load(name) for name in frameworks.names()]
     keys["framework"]["enum"] = frameworks.names()

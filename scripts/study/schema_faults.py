@@ -177,7 +177,9 @@ def _allowed(node):
     types = node.get("type", [])
     types = [types] if isinstance(types, str) else list(types)
     if "enum" in node:
-        text = ("one of " if len(node["enum"]) > 1 else "") + ", ".join(str(value) for value in node["enum"])
+        text = ("one of " if len(node["enum"]) > 1 else "") + ", ".join(
+            "null" if value is None else str(value) for value in node["enum"]
+        )
     elif "const" in node:
         text = str(node["const"])
     elif "$comment" in node:

@@ -7,8 +7,8 @@ from study.products import ARM, PAIR, Product, Rule
 
 
 def named(config):
-    """Return the measures that arms are compared by beside accuracy, in the study's order."""
-    return [name for name in config["finetuning"]["measures"] if name != "accuracy"]
+    """Return the measures that arms are compared by beside the leading one, in the study's order."""
+    return [name for name in config["finetuning"]["measures"] if name != measures.leading(config)]
 
 
 def has_measures(config):

@@ -112,7 +112,7 @@ def means(record, measure):
 
     Args:
         record: record of one epoch.
-        measure: name of a measure to return of validation, too; None: none.
+        measure: see `finetuning.scoring.measured`: to return of validation, too.
     """
     found = {key: record[key] for key in ("epoch", "update", "lr")}
     for split in ("train", "valid"):

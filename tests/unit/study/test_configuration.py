@@ -7,7 +7,8 @@ import pytest
 from common.errors import StudyError
 from common.files import write_json
 from common.machine import result_settings
-from study.configuration import check_file, check_recorded, read_settings, with_defaults
+from finetuning.protocol import arm_settings
+from study.configuration import check_file, check_recorded, load_study, read_settings, with_defaults
 from support import studies
 from support.settings import changed
 from tools import check_settings
@@ -124,3 +125,29 @@ def test_looks_and_places_decide_no_result(tmp_path):
 def test_a_table_is_used_whole_unless_the_study_says_otherwise(own, sizes):
     data = with_defaults(own, studies.ROOT)["data"]
     assert (data["n_train"], data["n_valid"]) == sizes
+
+
+@pytest.mark.parametrize(
+    ("own", "chooses", "recorded"),
+    [
+        ({}, "accuracy", None),
+        ({"finetuning": {"select_by": "loss"}}, "loss", None),
+        ({"measure": "macro_f1"}, "macro_f1", "macro_f1"),
+        ({"measure": "macro_f1", "finetuning": {"select_by": "loss"}}, "loss", "macro_f1"),
+        ({"measure": "macro_f1", "finetuning": {"select_by": "mcc"}}, "mcc", ["mcc", "macro_f1"]),
+    ],
+)
+def test_the_leading_measure_chooses_epochs_and_is_recorded(own, chooses, recorded):
+    config, _ = load_study(studies.ROOT, **own)
+    assert config["finetuning"]["select_by"] == chooses
+    settings = arm_settings(config["finetuning"] | {"measure": config["measure"]}, "fairseq-pretrained")
+    assert settings.get("measure") == recorded
+
+
+def test_results_from_before_the_leading_measure_are_of_accuracy(tmp_path):
+    config, _ = load_study(studies.ROOT)
+    record = tmp_path / "settings.json"
+    write_json(record, {key: value for key, value in result_settings(config).items() if key != "measure"})
+    assert check_recorded(config, record, reruns=False) == ""
+    with pytest.raises(StudyError, match="measure: the results were made with 'accuracy'"):
+        check_recorded(config | {"measure": "mcc"}, record, reruns=False)

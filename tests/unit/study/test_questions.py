@@ -7,7 +7,7 @@ import pytest
 from common.errors import StudyError
 from study import questions
 from study.grids import expand_grids
-from support.settings import message
+from support.settings import changed, message
 
 A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
 ASKED = {"ask": "Does pretraining help?", "compare": [A, B]}
@@ -175,3 +175,11 @@ def test_a_register_that_was_edited_is_refused(tmp_path, edit):
     path.write_text(json.dumps(known))
     with pytest.raises(StudyError, match="is not the register of questions that this study wrote: put the file back"):
         questions.register(tmp_path, [ASKED], there())
+
+
+def test_a_question_without_a_measure_is_asked_by_the_leading_one():
+    config = changed({"questions": [ASKED, ASKED | {"ask": "And by loss?", "measure": "loss"}]})
+    assert questions.asked_by(config) == config["questions"]
+    led = questions.asked_by(config | {"measure": "macro_f1"})
+    assert [one["measure"] for one in led] == ["macro_f1", "loss"]
+    assert questions.digest(led[0]) != questions.digest(ASKED)
