@@ -1,4 +1,4 @@
-"""Blanks in texts: an exported tokenizer makes one space of them, as the study did before it read."""
+"""Blanks in texts: an exported tokenizer turns each run of them into one space, as the study's preparation does."""
 
 import os
 
@@ -6,14 +6,14 @@ from tokenizers import Regex, Tokenizer, normalizers
 
 from finetuning.settled_tokenizer import write_class
 
-# As `data.reviews.normalise` has it: whitespace and control characters.
+# The same characters as in `data.reviews.normalise`: whitespace and control characters.
 BLANKS = r"[\s\x00-\x1f\x7f-\x9f]+"
 
 
 def collapse_blanks(folder, sides, load):
-    """Let a folder's tokenizer make one space of whitespace and control characters, as the study did before it read.
+    """Let a folder's tokenizer turn whitespace and control characters into one space, as the study's preparation does.
 
-    Done only where the ids of the study's own texts stay what they are.
+    The tokenizer is changed only where the ids of the study's texts stay the same.
 
     Args:
         folder: folder of the exported model; tokenizer.json and tokenizer_config.json may be changed.
@@ -21,7 +21,7 @@ def collapse_blanks(folder, sides, load):
         load: function that returns the tokenizer of a folder.
 
     Returns:
-        bool: whether texts with other blanks now get the ids of their canonical form.
+        bool: True where texts with other blanks now get the ids of their canonical form.
     """
     texts = [text for side in sides if side for text in side]
     path, place = (os.path.join(folder, name) for name in ("tokenizer.json", "tokenizer_config.json"))
@@ -41,7 +41,7 @@ def collapse_blanks(folder, sides, load):
     backend.save(path)
     after = load(folder)
     if not same_ids(after, texts, spoilt, wanted):
-        # The class builds its own normal form.
+        # The class builds another normal form.
         write_class(folder, before)
         after = load(folder)
     if same_ids(after, texts, spoilt, wanted):
@@ -56,7 +56,7 @@ def collapse_blanks(folder, sides, load):
 
 
 def open_bytes(path):
-    """Return the bytes of a file; None: there is none."""
+    """Return the bytes of a file, or None where it is missing."""
     if not os.path.exists(path):
         return None
     with open(path, "rb") as handle:

@@ -1,4 +1,4 @@
-"""Model cards from templates: what a card states and no record holds is an error."""
+"""Model cards from templates: a fact that the card states and no record has is an error."""
 
 import jinja2
 
@@ -7,7 +7,7 @@ from common.files import read_lines
 
 
 def render_card(template, filters, remedy, **facts):
-    """Return a model card, which ends with one line end.
+    """Return a model card that ends with one line break.
 
     Args:
         template: path of a template in report/.

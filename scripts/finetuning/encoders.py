@@ -1,4 +1,4 @@
-"""Any Hugging Face encoder for sequence classification: what it is, its tokenizer, a classifier that starts from it."""
+"""Hugging Face encoders for sequence classification: their configuration, tokenizer, and classifiers built on them."""
 
 import copy
 import os
@@ -17,12 +17,12 @@ from common.files import read_json
 from finetuning.scoring import SEGMENTS, has_segments
 from training.weights import prove_weights
 
-# Names that configurations have for one thing, by what `finetuning.training.dropout` means.
+# Names that configurations use for each kind of dropout in `finetuning.training`.
 STATES = ("hidden_dropout_prob", "dropout", "embedding_dropout", "mlp_dropout", "hidden_dropout")
 ATTENTION = ("attention_probs_dropout_prob", "attention_dropout")
 HEADS = ("classifier_dropout", "classifier_dropout_prob", "seq_classif_dropout", "cls_dropout")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length")
-# Configurations whose table of positions has rows before the first (after the padding's number).
+# These configurations have unused rows before the first position (after the padding's number).
 OFFSET = (
     "roberta",
     "roberta-prelayernorm",
@@ -41,7 +41,7 @@ OFFSET = (
     "markuplm",
 )
 GENERATION = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
-# A tokenizer that knows no limit says 1e30.
+# A tokenizer without a limit reports 1e30.
 NO_LIMIT = 10**9
 
 
@@ -53,7 +53,7 @@ def check_config(folder, place):
         place: its name in messages.
 
     Raises:
-        StudyError: no configuration, code of its own, a model that generates text, quantised weights, or a model
+        StudyError: no configuration, custom code, a model that generates text, quantised weights, or a model
             without a classifier.
     """
     if not os.path.isfile(os.path.join(folder, "config.json")):
@@ -72,7 +72,7 @@ def check_config(folder, place):
         raise StudyError(f"{place} has quantised weights, which cannot be trained; name the model in full precision")
     kinds = [config.architectures] if isinstance(config.architectures, str) else config.architectures
     generates = [kind for kind in kinds or [] if kind.endswith(GENERATION)]
-    # A bare one, or its classifier, names no generation among its architectures.
+    # The architectures of a bare encoder or its classifier name no generation.
     only_decoder = (
         config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
         and config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
@@ -88,7 +88,7 @@ def check_config(folder, place):
 
 
 def check_code(folder, place):
-    """Refuse a model that asks for code of its own, also where Transformers knows its `model_type`.
+    """Refuse a model that asks for custom code, even where Transformers knows its `model_type`.
 
     Args:
         folder: folder of the model.
@@ -105,7 +105,7 @@ def check_code(folder, place):
             )
     kinds = _fields(folder, "config.json", place).get("architectures") or []
     kinds = [kinds] if isinstance(kinds, str) else [str(kind) for kind in kinds]
-    # Version 5 dropped the classes of TensorFlow and Flax, whose weights may lie beside PyTorch's.
+    # Version 5 dropped the classes of TensorFlow and Flax, whose weights may be in the same folder as PyTorch's.
     unknown = [kind for kind in kinds if not hasattr(transformers, kind.removeprefix("TF").removeprefix("Flax"))]
     if unknown and not any(kind.endswith(GENERATION) for kind in unknown):
         raise StudyError(
@@ -150,7 +150,7 @@ def load_tokenizer(folder, place=None):
 
 
 def tokenizer_inputs(tokenizer, model):
-    """Return the names of what a tokenizer gives a model: without segments, where the model has no place for them."""
+    """Return the names of a tokenizer's outputs, without segments where the model has no place for them."""
     return [name for name in tokenizer.model_input_names if name != SEGMENTS or has_segments(model)]
 
 
@@ -164,16 +164,16 @@ def part_read(taken):
 
 
 def longest_input(config, tokenizer, place, max_tokens=None):
-    """Return the most tokens of an input, special ones among them: by the table of positions, or the tokenizer if less.
+    """Return the most tokens of an input, including special ones: the positions', or the tokenizer's if lower.
 
     Args:
         config, tokenizer: config and tokenizer of the model.
         place: its name in messages.
-        max_tokens: what the settings say, which counts where it is less than the positions; None: nothing.
+        max_tokens: the settings' limit, which counts where it is below the positions; None: no limit.
 
     Raises:
-        StudyError: neither says, or the configuration lacks the padding's number that its positions begin after, or
-            the settings say more than the model's positions.
+        StudyError: neither has a limit, the configuration lacks the padding's number that its positions begin after, or
+            the settings ask for more than the model's positions.
     """
     table = next((getattr(config, key) for key in POSITIONS if isinstance(getattr(config, key, None), int)), None)
     if table is not None and config.model_type in OFFSET:
@@ -206,7 +206,7 @@ def longest_input(config, tokenizer, place, max_tokens=None):
 
 
 def with_dropout(config, settings):
-    """Return the configuration with the arm's dropout under the names that it has for it."""
+    """Return the configuration with the arm's dropout under its names for dropout."""
     for names, share in ((STATES, "dropout"), (ATTENTION, "dropout"), (HEADS, "classifier_dropout")):
         for name in names:
             if hasattr(config, name):
@@ -222,11 +222,11 @@ def named_classes(classes):
 
 
 def build_encoder(folder, init, seed, settings, classes=None):
-    """Return a classifier, and the names of its fresh tensors: the head's, where the folder has none of its size.
+    """Return a classifier, and the names of its new tensors: the head's, where the folder has none of its size.
 
     Args:
         folder: what `finetuning.take_model` wrote.
-        init: "pretrained", or "random": all weights are drawn by the model's own rule.
+        init: "pretrained", or "random": all weights are drawn by the model's rule.
         seed: seed of the new weights.
         settings: `dropout`, `classifier_dropout`.
         classes: names of the classes in order; None: two without names.
@@ -238,7 +238,7 @@ def build_encoder(folder, init, seed, settings, classes=None):
         folder, local_files_only=True, trust_remote_code=False, **named_classes(classes)
     )
     config = with_dropout(config, settings)
-    # A classifier's of several labels a text would have its scores made probabilities by another function.
+    # A multi-label classifier would turn its scores into probabilities by another function.
     config.problem_type = None
     torch.manual_seed(seed)
     if init == "random":
@@ -266,7 +266,7 @@ def build_encoder(folder, init, seed, settings, classes=None):
 
 
 def head_dropouts(model):
-    """Return the dropout modules of a classifier's head; a pooler's own (DeBERTa's) stays as the model has it."""
+    """Return the dropout modules of a classifier's head; a pooler's dropout (DeBERTa's) stays as the model has it."""
     return [
         module
         for name, module in model.named_modules()
@@ -275,7 +275,7 @@ def head_dropouts(model):
 
 
 def set_head_dropout(model, share):
-    """Give the head the arm's dropout: many configurations have no name for it, and the head takes the encoder's."""
+    """Give the head the arm's dropout; without a name for it in the configuration the head would take the encoder's."""
     for module in head_dropouts(model):
         module.p = share
 
@@ -286,7 +286,7 @@ def head_tensors(model):
 
 
 def head_prefixes(model):
-    """Return the beginnings of the names of all that is not the encoder: the classification head."""
+    """Return the prefixes of the names outside the encoder: the classification head's."""
     return tuple(dict.fromkeys(f"{name.split('.')[0]}." for name in head_tensors(model)))
 
 
@@ -305,7 +305,7 @@ def prove_encoder(model, fresh, reference, init):
 
     Args:
         model: the classifier.
-        fresh: names of tensors that the file has not.
+        fresh: names of tensors that the file lacks.
         reference: {name: tensor} of the file; a bare encoder's names lack the classifier's prefix.
         init: "pretrained" or "random".
 
@@ -317,15 +317,15 @@ def prove_encoder(model, fresh, reference, init):
     """
     memory, prefix = dict(model.named_parameters()), encoder_prefix(model)
     named = {name if name in memory else f"{prefix}{name}": tensor for name, tensor in reference.items()}
-    # A classifier's file has a head of its own, which the arm draws anew only where it does not fit.
+    # The file's head is drawn anew only where it does not fit.
     return prove_weights(memory, named, init, tuple(fresh) or ("no head",), lambda: drawn_again(model))
 
 
 def drawn_again(model):
-    """Return {name: tensor} of a classifier drawn once more, from its configuration alone.
+    """Return {name: tensor} of a classifier drawn again from its configuration alone.
 
-    The generator has moved on since the model's own draw, so only what is computed is the same. The run's later draws
-    stay as they were.
+    The generator has advanced since the model's draw, so only computed tensors are the same. The run's later draws are
+    not affected.
     """
     with torch.random.fork_rng(devices=[]):
         again = AutoModelForSequenceClassification.from_config(copy.deepcopy(model.config), trust_remote_code=False)

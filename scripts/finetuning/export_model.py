@@ -22,15 +22,15 @@ from finetuning.recorded_labels import check_labels, check_saved
 from training.precision import choose_device
 from training.process import set_threads
 
-# What lies in the folder of the start beside the tokenizer: of the conversion, or of whoever trained the model.
+# Files beside the tokenizer in the start's folder: those of the conversion or of the model's authors.
 NOT_TOKENIZER = ("config.json", "model.safetensors", "conversion.json", ".snakemake*", "generation_config.json")
 NOT_TOKENIZER += ("trainer_state.json", "*_results.json")
-# What the card shows with the model's own answer, whatever that is: of a review, and of texts of whatever language.
+# The card shows the model's answer to this example, whatever it is: a review, or a text in any language.
 EXAMPLE, NEUTRAL = "Un livre superbe, que je relirai.", "Lorem ipsum dolor sit amet."
 OF_PAIRS = {"text": NEUTRAL, "text_pair": "Consectetur adipiscing elit."}
-# Between probabilities of a class (both computed in float32).
+# The tolerance applies to probabilities of a class (both computed in float32).
 TOLERANCE = 1e-4
-# What the card takes from each record.
+# The card takes these keys from each record.
 RUN_KEYS = ("protocol", "versions", "n_train", "n_valid", "total_updates", "precision")
 MANIFEST_KEYS = ("source", "synthetic", "splits", "identical_reviews", "files", "labels")
 
@@ -55,7 +55,7 @@ def wilson_interval(n_correct, n, level=0.95):
     share, scale = n_correct / n, 1 + z * z / n
     centre = (share + z * z / (2 * n)) / scale
     half = z / scale * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    # Rounding may leave the unit interval where all or none are correct.
+    # Rounding may leave the unit interval where all or no answers are correct.
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
@@ -97,14 +97,14 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
     """Return a run's classifier of one epoch, on the CPU, with the names of its classes.
 
     Args:
-        framework: name of the one that trained it; its module `export` loads the run.
+        framework: name of the framework that trained it; its module `export` loads the run.
         checkpoints: the run's folder of checkpoints.
         epoch: 1-based.
         converted: the starting checkpoint as a Hugging Face folder; its config gives a fairseq model's sizes.
         classes: names of the classes in order.
 
     Returns:
-        a classifier of Transformers, in float32; of an arm with LoRA its updates are merged, as the run saved it.
+        a classifier of Transformers, in float32; an arm's LoRA updates are merged, as the run saved them.
 
     Raises:
         StudyError: the epoch's checkpoint is missing or broken, has another number of classes or other names of
@@ -144,7 +144,7 @@ def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
         raise StudyError(f"{len(texts)} test reviews but {len(rows)} predictions: evaluate the run again")
     classify = pipeline("text-classification", model=folder, device=choose_device())
     if classify.tokenizer.pad_token is None:
-        # A batch cannot be filled up, so texts go one at a time.
+        # Texts go one at a time because a batch cannot be padded.
         batch_size = 1
     first, second = pairs_of(texts)
     if second:
@@ -157,7 +157,7 @@ def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
         given = {each["label"]: each["score"] for each in answer}
         for name, column in zip(classes[-len(columns) :], columns, strict=True):
             difference = abs(given[name] - float(row[column]))
-            # A number that is not finite fails the comparison, too.
+            # A number that is not finite also fails the comparison.
             if not difference <= TOLERANCE:
                 raise StudyError(
                     f"test review {number}: the exported model gives {column} {given[name]:.6f} and the run's "
@@ -221,11 +221,11 @@ def check_counts(row, selected, predictions, files):
 def record_dropout(config, protocol, path):
     """Put the dropout of the run's training into a model's configuration, for whoever trains it further.
 
-    A model that comes from fairseq has that of the starting checkpoint's pretraining there.
+    A model converted from fairseq has the dropout of the starting checkpoint's pretraining.
 
     Args:
         config: RobertaConfig, changed here.
-        protocol: what the run's `run.json` says that it had.
+        protocol: the protocol in the run's `run.json`.
         path: path of that file, for messages.
 
     Raises:
@@ -262,7 +262,7 @@ def add_tokenizer(converted, folder, positions, sides):
 
 
 def positions_of(model, facts, protocol, files):
-    """Return the most tokens of an input, special ones among them; see `record_dropout` for the lab's models.
+    """Return the most tokens of an input, including special ones; see `record_dropout` for the lab's models.
 
     Args:
         model: the classifier.
@@ -274,7 +274,7 @@ def positions_of(model, facts, protocol, files):
         StudyError: see `record_dropout` and `read_record`.
     """
     if facts["model"] != CHECKPOINT:
-        # The run saved its dropout under the names that this kind of model has for it.
+        # The run saved its dropout under this kind of model's names for it.
         path = os.path.join(files["converted"], "conversion.json")
         return read_record(path, ("max_positions",))["max_positions"]
     record_dropout(model.config, protocol, files["run"])
@@ -289,7 +289,7 @@ def needs_sentencepiece(folder):
 
 
 def read_facts(files, arm, seed):
-    """Return what the card says of a run, from the study's records.
+    """Return the card's facts about a run, from the study's records.
 
     Args:
         files: {name of the rule's input: path}.
@@ -330,8 +330,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         facts: dict of the columns of `common.arms.ARM`.
         seed: seed of the run.
         study: name of the study.
-        start: `source`, `folder` and `fetch` of the config section `checkpoint`; of an arm that starts from another's
-            model `source` "model", and its entry in `finetuning.models`.
+        start: `source`, `folder` and `fetch` of the config section `checkpoint`; for an arm that starts from an
+            external model: `source` "model", and its entry in `finetuning.models`.
         batch_size: reviews scored at once.
         threads: CPU threads.
         classes: names of the classes in order.
@@ -355,8 +355,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         model.save_pretrained(temporary)
         grant(os.path.join(temporary, "model.safetensors"))
         collapses = add_tokenizer(files["converted"], temporary, positions, pairs_of(texts))
-        own = known["manifest"]["source"] == "table"
-        proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if own else EXAMPLE)
+        is_table = known["manifest"]["source"] == "table"
+        proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if is_table else EXAMPLE)
         card = render_card(
             files["template"],
             {"percent": percent, "plain": plain, "quoted": quoted},
@@ -368,7 +368,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             init=facts["init"],
             seed=seed,
             labels=dict(enumerate(classes)),
-            own=own,
+            own=is_table,
             noun=noun_of(known["manifest"]),
             config=model.config,
             n_parameters=sum(parameter.numel() for parameter in model.parameters()),

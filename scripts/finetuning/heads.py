@@ -1,4 +1,4 @@
-"""The classification head that came with another's model: its rows matched to the study's classes by name."""
+"""The classification head that came with an external model: its rows matched to the study's classes by name."""
 
 import copy
 import re
@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification
 
 from common.errors import StudyError
 
-# Names that say no more than a number, as Transformers gives them to classes without names.
+# Transformers gives these names, which are mere numbers, to classes without names.
 GENERIC = re.compile(r"(label|class)?[ _-]*\d+", re.IGNORECASE)
 NEW, KEPT, REORDERED = "new", "kept", "kept, with its rows in the study's order"
 
@@ -38,7 +38,7 @@ def class_names(fields, place):
         ) from error
     if all(GENERIC.fullmatch(name) for name in names):
         return names
-    # Of two classes of one name no map back can say more than one.
+    # Two classes of the same name have only one entry in `label2id`, so it cannot be checked.
     if isinstance(numbers, dict) and set(numbers) == set(names) and len(numbers) == len(names):
         wrong = next((name for k, name in enumerate(names) if str(numbers[name]) != str(k)), None)
         if wrong is not None:
@@ -52,7 +52,7 @@ def class_names(fields, place):
 def order_of(names, classes):
     """Return the row of a head for each class of a study; None where the names do not match.
 
-    Case, blanks at the ends and composed or decomposed accents are looked over where that leaves no two names alike.
+    Case, blanks at the ends and composed or decomposed accents are ignored where that leaves no two names alike.
 
     Args:
         names: names of the head's rows.
@@ -72,7 +72,7 @@ def order_of(names, classes):
 def rows_by_class(model):
     """Return the names of the head's tensors that have one row a class.
 
-    Those whose first dimension grows in a model of one class more: no list of names would serve every family.
+    These are the tensors whose first dimension grows with one more class: no list of names would serve every family.
     """
     config = copy.deepcopy(model.config)
     n_classes = config.num_labels
@@ -93,7 +93,8 @@ def match_head(fields, classes, place):
         place: its name in messages.
 
     Returns:
-        list[int] or None: the rows; None: config.json does not name the classes, so positions alone would decide.
+        list[int] or None: the rows, or None where config.json does not name the classes, so that positions alone would
+        decide.
 
     Raises:
         StudyError: its classes have other names than the study's.
@@ -110,7 +111,7 @@ def match_head(fields, classes, place):
 
 
 def check_head(names, model, place):
-    """Raise where a head that would be kept has a layer for which the classifier has no place.
+    """Refuse to keep a head with a layer for which the classifier has no place.
 
     Args:
         names: names of the file's tensors.

@@ -1,4 +1,4 @@
-"""Put the test labels beside the probabilities of a run that has not seen them: its predictions."""
+"""Join the test labels with the probabilities of a run that has not seen them: its predictions."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Measure how long the texts are in tokens of another's model, and how many it cuts."""
+"""Measure the texts' lengths in tokens of an external model, and how many it cuts."""
 
 import os
 
@@ -19,7 +19,7 @@ def measure(tokenizer, texts, limit):
     """
     first, second = pairs_of(texts)
     ids = tokenizer(first, second, add_special_tokens=False, verbose=False)["input_ids"]
-    # A tokenizer of bytes knows every text, and may name no such token.
+    # A tokenizer of bytes knows every text, and may have no unknown token.
     n_unknown = sum(number == tokenizer.unk_token_id for text in ids for number in text)
     return describe_lengths([len(text) for text in ids], n_unknown, limit)
 

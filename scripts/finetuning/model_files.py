@@ -1,4 +1,4 @@
-"""The files of another's model: which hold its weights, and their tensors."""
+"""The files of an external model: which of them contain its weights, and their tensors."""
 
 import glob
 import os
@@ -15,7 +15,7 @@ from training.weights import is_constant
 
 # Of weights, and of numbers beside them such as positions' ids; others are forms of quantisation.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool)
-# Weights in forms that are not read here, which a message names.
+# A message names these forms of weights, which are not read here.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx")
 
 
@@ -75,8 +75,8 @@ def read_weights(folder, place):
         place: its name in messages.
 
     Raises:
-        StudyError: no weights, a file that cannot be read or that holds code, a tensor that the index names and no
-            file holds, or values that are not finite, quantised, or all alike.
+        StudyError: no weights, a file that cannot be read or that contains code, a tensor that the index names and no
+            file has, or values that are not finite, quantised, or all alike.
     """
     files = weight_files(folder, place)
     tensors = {}

@@ -1,7 +1,7 @@
-"""Whether the tokenizer that Transformers loads gives the ids that the model's own files say.
+"""Check that the tokenizer loaded by Transformers gives the ids that the model's files define.
 
-Transformers 5 rebuilds many tokenizers from the class that tokenizer_config.json names and then takes no more than the
-vocabulary of tokenizer.json: words become letters, or a normal form is lost, without a message.
+Transformers 5 rebuilds many tokenizers from the class that tokenizer_config.json names and then takes only the
+vocabulary of tokenizer.json. Words become letters, or a normal form is lost, without a message.
 """
 
 import os
@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from common.errors import StudyError
 
 CLASS = "PreTrainedTokenizerFast"
-# Texts that tell normal forms, scripts and classes of characters apart.
+# These texts differ in normal forms, scripts and classes of characters.
 SAMPLE = (
     "a b",
     "The quick brown fox, aged 12, didn't jump.",
@@ -28,7 +28,7 @@ SAMPLE = (
     "9,000.50 $5 50% a_b c@d.e http://x.y/z?q=1 #tag",
     "xqzvkj Donaudampfschifffahrtsgesellschaft",
 )
-# Words of the vocabulary that are looked up beside them, and words a text.
+# Words of the vocabulary that are checked as well, and words per text.
 N_WORDS, WORDS_A_TEXT = 400, 20
 BATCH = 1000
 
@@ -37,13 +37,13 @@ class JsonReference:
     """tokenizer.json, read without the class that a configuration names."""
 
     def __init__(self, path):
-        """Read the file; what it says of cutting and filling up is the study's to say."""
+        """Read the file, without its truncation and padding, which the study decides."""
         self.file, self.tokenizer = os.path.basename(path), Tokenizer.from_file(path)
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         added = self.tokenizer.get_added_tokens_decoder().values()
         self.special = {token.content for token in added if token.special}
-        # A file that frames no text leaves that to the class.
+        # A file without a post-processor leaves special tokens to the class.
         self.frames = self.tokenizer.post_processor is not None
         self.words = sorted(self.tokenizer.get_vocab(with_added_tokens=False))
 
@@ -69,7 +69,7 @@ def words_of(reference):
 
 
 def first_difference(tokenizer, reference, first, second=None):
-    """Return the first text (or pair's first text) that gets other ids, with both ids; None: all are alike.
+    """Return the first text (or pair's first text) that gets other ids, with both ids, or None.
 
     Special tokens that a text spells out are left out of the comparison.
 
@@ -112,7 +112,7 @@ def refusal(tokenizer, reference, found, remedy):
 def check_ids(tokenizer, folder):
     """Compare the ids that a loaded tokenizer gives `SAMPLE` with those of the tokenizer.json beside it.
 
-    Special tokens around a text are left out: a question-answering model's are asked for one by one.
+    Special tokens around a text are left out: for a question-answering model they are requested one by one.
 
     Args:
         tokenizer: as loaded from the folder.

@@ -1,4 +1,4 @@
-"""An arm that keeps the lower layers of its encoder, or all of it, as they are."""
+"""Arms that freeze the lower layers of their encoder, or all of it."""
 
 import re
 
@@ -8,12 +8,12 @@ LAYER = re.compile(r"\.(?:layer|layers|h|blocks?)\.(\d+)\.")
 
 
 def freeze_lower(model, depth, head, arm):
-    """Keep the lower parts of an encoder as they are; dropout in them stays.
+    """Freeze the lower parts of an encoder; their dropout stays.
 
     Args:
         model: the classifier, before its optimizer is made.
         depth: "encoder": all but the head; a number n: the embeddings and the n lowest layers.
-        head: prefix of the head's names, or prefixes of all that is trained in any case.
+        head: prefix of the head's names, or prefixes of everything that every arm trains.
         arm: its name in messages.
 
     Raises:

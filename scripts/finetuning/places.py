@@ -1,22 +1,22 @@
-"""Whether every tensor of another's file has a place in the model that is trained."""
+"""Check that every tensor of an external file has a place in the model that is trained."""
 
 import re
 
 from common.errors import StudyError
 
-# Buffers that are computed, and parts that a classifier of the family does without.
+# Buffers that are computed, and parts that the family's classifier does not need.
 HARMLESS = (
     re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|original_inv_freq)$"),
     re.compile(r"^pooler\."),
     re.compile(r"^contact_head\."),
 )
-# Funnel's classifier reads the short sequence, before the decoder that its language model lengthens it with.
+# Funnel's classifier reads the short sequence, before the decoder that lengthens it for the language model.
 HARMLESS_OF = {"funnel": (re.compile(r"^decoder\."),)}
 WRAPPERS = {"module": "torch.nn.DataParallel", "_orig_mod": "torch.compile"}
 
 
 def check_wrapper(names, prefix, place):
-    """Raise where all tensors of an encoder are named under a wrapper, such as `module.`.
+    """Refuse an encoder whose tensors are all named under a wrapper, such as `module.`.
 
     Args:
         names: names of the file's tensors.
@@ -24,7 +24,7 @@ def check_wrapper(names, prefix, place):
         place: its name in messages.
 
     Raises:
-        StudyError: they are.
+        StudyError: there is such a wrapper.
     """
     first = {name.partition(".")[0] for name in names}
     if any(name.startswith(prefix) for name in names):
@@ -41,7 +41,7 @@ def check_wrapper(names, prefix, place):
 
 
 def check_places(names, model, prefix, place):
-    """Raise where a tensor of the file's encoder has no place in the model.
+    """Refuse a tensor of the file's encoder without a place in the model.
 
     In a file of a whole model the tensors outside the encoder are heads of other tasks, which no classifier needs.
 
@@ -52,11 +52,11 @@ def check_places(names, model, prefix, place):
         place: its name in messages.
 
     Raises:
-        StudyError: one has none.
+        StudyError: a tensor has no place.
     """
     known = model.state_dict().keys()
     patterns = [*HARMLESS, *HARMLESS_OF.get(model.config.model_type, ())]
-    # What Transformers itself knows to be left over from the family's pretraining.
+    # Transformers itself expects these to be left over from the family's pretraining.
     for part in (model, model.base_model):
         patterns += map(re.compile, getattr(part, "_keys_to_ignore_on_load_unexpected", None) or ())
     whole = any(name.startswith(prefix) for name in names)

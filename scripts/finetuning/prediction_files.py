@@ -7,23 +7,23 @@ from common.files import write_tsv
 
 COLUMNS = ("id", "label", "prediction", "probability")
 HISTORY = ("epoch", "update", "split", "metric", "value")
-# What float32 leaves of a sum of probabilities.
+# Probabilities in float32 sum to 1 within this tolerance.
 ROUNDING = 1e-4
 
 
 def columns_of(n_classes):
-    """Return the columns of a predictions file; of more than two classes each has a probability."""
+    """Return the columns of a predictions file; with more than two classes, each has a probability."""
     if n_classes == 2:
         return COLUMNS
     return (*COLUMNS[:3], *(f"probability_{k}" for k in range(n_classes)))
 
 
 def write_rows(path, labels, predictions, probabilities):
-    """Write what a classifier says of each text.
+    """Write a classifier's answer to each text.
 
     Args:
-        path: TSV: `id` (line of the test file, from 0), `label`, `prediction`, and of two classes `probability` (of
-            class 1), of more `probability_0`, `probability_1`, ….
+        path: TSV: `id` (line of the test file, from 0), `label`, `prediction`, and, for two classes, `probability` (of
+            class 1), for more, `probability_0`, `probability_1`, ….
         labels, predictions: n numbers from 0.
         probabilities: (n, classes).
     """
@@ -35,7 +35,7 @@ def write_rows(path, labels, predictions, probabilities):
 
 
 def checked_probabilities(found, texts, classes, framework):
-    """Return what a framework's `score` gave as float64 (n, classes).
+    """Return the checked result of a framework's `score` as float64 (n, classes).
 
     Args:
         found: (n, classes), each row a probability for each class.
@@ -66,7 +66,7 @@ def checked_probabilities(found, texts, classes, framework):
 def summarise(probabilities, labels):
     """Return loss (nats, mean per text), accuracy (share) and n_correct.
 
-    A true class of probability 0 counts with the smallest positive float, so that the loss stays a number.
+    A true class of probability 0 counts as the smallest positive float, so that the loss stays finite.
 
     Args:
         probabilities: float64 (n, classes).

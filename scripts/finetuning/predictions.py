@@ -1,4 +1,4 @@
-"""What a run's classifiers say of the test reviews: predictions of the chosen epoch, accuracy of every kept one."""
+"""A run's answers to the test reviews: predictions of the chosen epoch, and accuracy of every kept epoch."""
 
 import torch
 
@@ -9,7 +9,7 @@ from finetuning.scoring import summarize
 
 
 def write_predictions(path, logits, labels):
-    """Write what a classifier says of each review.
+    """Write a classifier's answer to each review.
 
     Args:
         path: TSV, see `finetuning.prediction_files.write_rows`.
@@ -24,11 +24,12 @@ def write_test_curve(path, history, score_epoch, selected, predictions, tensorbo
 
     Args:
         path: TSV: the columns of `history.tsv`; split is test, metric accuracy (fraction).
-        history: the run's `history.tsv`: which epochs there are.
+        history: the run's `history.tsv`: it lists the epochs.
         score_epoch: function of an epoch (1-based) that returns logits float32 (n, classes) and n labels.
         selected: the run's `selected.json`: the chosen epoch.
-        predictions: what `write_predictions` wrote of it: that epoch is not scored a second time.
-        tensorboard: folder to write, with `test/accuracy` by update. A folder of its own: the training's is finished.
+        predictions: predictions of that epoch, from `write_predictions`: it is not scored a second time.
+        tensorboard: folder to write, with `test/accuracy` by update. It is separate from the training's, which is
+            finished.
 
     Raises:
         StudyError: the history is empty.

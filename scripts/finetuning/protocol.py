@@ -1,4 +1,4 @@
-"""What each arm trains with: the study's settings (matched), or its framework's own defaults (published)."""
+"""The settings of each arm: the study's (matched), or its framework's defaults (published)."""
 
 import frameworks
 
@@ -14,15 +14,14 @@ def framework_settings(finetuning, framework):
 
 
 def arm_settings(finetuning, name):
-    """Return the settings of an arm's fine-tuning: its framework's, and over them what the arm itself says.
+    """Return the settings of an arm's fine-tuning: its framework's, overridden by the arm's.
 
     Args:
         finetuning: config section `finetuning`.
         name: name of the arm.
 
     Returns:
-        dict: as the framework's `arm_settings`, with `freeze` and the framework's own keys (`lora`) where the arm has
-        them.
+        dict: as the framework's `arm_settings`, with `freeze` and the framework's keys (`lora`) where the arm has them.
     """
     arm = finetuning["arms"][name]
     facts, training = frameworks.load(arm["framework"]), arm.get("training") or {}

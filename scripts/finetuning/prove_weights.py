@@ -1,4 +1,4 @@
-"""Prove what every run started from: a pretrained one from the checkpoint, a random one from nothing that is in it."""
+"""Verify the start of every run: a pretrained one has the checkpoint's tensors, a random one has none of them."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ COLUMNS = (*ARM, "seed", *COUNTS, "head")
 
 
 def head_of(proof, taken):
-    """Return whether a run's classification head is new, or kept as it came with another's model.
+    """Return whether a run's classification head is new, or kept from an external model.
 
     Args:
         proof: see `judge`.
@@ -24,17 +24,17 @@ def head_of(proof, taken):
 
 
 def judge(proof, known, place):
-    """Return a run's counts of tensors, a new classification head apart.
+    """Return a run's counts of tensors, without a new classification head.
 
     Args:
-        proof: the run's `weights.json`: what `training.weights.prove_weights` found before the first update.
-        known: set of the content hashes of the checkpoint's tensors.
+        proof: the run's `weights.json`: findings of `training.weights.prove_weights` before the first update. known:
+            set of the content hashes of the checkpoint's tensors.
         place: the file, for messages.
 
     Returns:
         dict: n_tensors, n_equal (to a tensor of the checkpoint, under any name), n_constant (all values equal, as in
-        zero biases and unit LayerNorms, or computed, as sine positions are: alike in every draw, so they prove nothing
-        and are not counted as equal), n_new (the rest).
+            zero biases and unit LayerNorms, or computed, as sine positions: the same in every draw, so they prove
+            nothing and do not count as equal), n_new (the rest).
 
     Raises:
         StudyError: a pretrained run with a tensor that is not the checkpoint's, or a random one with a tensor that is.
@@ -57,7 +57,8 @@ def main(proofs, converted, models, arms, table, updates=None):
     Args:
         proofs: paths of the runs' `weights.json`, at finetuning/<arm>/seed<seed>/.
         converted: folders that the arms start from; `conversion.json` has the hash of every tensor.
-        models: their names, in the same order; `checkpoint at update 500` is of the study's checkpoint on its way.
+        models: their names, in the same order; `checkpoint at update 500` is an intermediate state of the study's
+            checkpoint.
         arms: {name: the columns of `ARM`}.
         table: TSV to write: `COLUMNS`.
         updates: {arm: update of the pretraining that it starts from, None: the last}; None: all start from the last.

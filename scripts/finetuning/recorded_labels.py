@@ -1,15 +1,15 @@
-"""Whether the settings still name the classes as the run learnt them: a swap would invert every answer."""
+"""Check that the settings name the classes as the run learnt them: a swap would invert every answer."""
 
 import re
 
 from common.errors import StudyError
 
-# What Transformers calls classes that nobody named: such names say nothing of their order.
+# Transformers gives these names to unnamed classes; they do not reveal the order.
 UNNAMED = re.compile(r"LABEL_\d+")
 
 
 def check_labels(classes, manifest, path):
-    """Raise unless the settings name the classes as the study's data do.
+    """Refuse settings that name the classes differently from the study's data.
 
     Args:
         classes: `data.labels`.
@@ -27,7 +27,7 @@ def check_labels(classes, manifest, path):
 
 
 def check_saved(config, classes, checkpoints):
-    """Raise unless the settings name the classes as the run's own model does.
+    """Refuse settings that name the classes differently from the run's model.
 
     Args:
         config: config of the saved model.

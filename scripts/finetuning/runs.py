@@ -1,4 +1,4 @@
-"""What a run does in either framework: resume from its saved state, record itself, put its results in place whole."""
+"""A run's steps in every framework: resume from its saved state, record itself, publish its results atomically."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ class Run:
     Attributes:
         init, seed, settings: as given.
         seeds: init_seed and data_seed (see `finetuning.seeds.run_seeds`).
-        device, precision: what this machine trains on and in.
+        device, precision: the device and number format of training.
         updates, warmup: updates and warmup of the whole run; known after `resume`.
         folder: the run's state folder, also for what else it writes while it is unfinished; known after `resume`.
     """
@@ -51,17 +51,17 @@ class Run:
     def resume(self, states, sizes, files, code):
         """Open the run's state folder and return the saved state, or None.
 
-        A state is found only by a run with the same settings, input, code, versions, device and threads.
+        Only a run with the same settings, input, code, versions, device and threads finds a state.
 
         Args:
             states: folder that reruns do not wipe, for the states of this (arm, seed) while it is unfinished; removed
-                at the end, with what other settings left in it.
+                at the end, together with states of other settings.
             sizes: {split: reviews} of train and valid.
-            files: {name: path} of what the result follows from.
-            code: modules, classes and functions that it follows from.
+            files: {name: path} of the files that the result depends on.
+            code: modules, classes and functions that the result depends on.
 
         Returns:
-            dict: what `save` was given; the caller alone holds it.
+            dict: the state given to `save`; only the caller keeps a reference to it.
         """
         self.updates = count_updates(sizes["train"], self.settings["batch_size"], self.settings["epochs"])
         self.warmup = warmup_updates(self.updates, self.settings["warmup_ratio"])
@@ -71,7 +71,7 @@ class Run:
             "settings": self.settings,
             **self.more,
             "precision": self.precision,
-            # Sums are made in another order by another number of threads, or by a GPU.
+            # Another number of threads, or a GPU, adds numbers in another order.
             "threads": self.threads,
             "device": self.device,
             "files": {name: sha256(path) for name, path in files.items()},
@@ -92,13 +92,13 @@ class Run:
         return os.path.join(self.folder, name)
 
     def start(self):
-        """Start the clock, at what earlier processes trained, and return the curves to write."""
+        """Start the clock at the time of earlier processes, and return the curves to write."""
         self.began = time.monotonic() - self.seconds
         self.curves = Curves(self.place("tensorboard"), self.record["resumed_after"])
         return self.curves
 
     def save(self, state):
-        """Save a state: `updates` (those made) and all that the rest of the run follows from."""
+        """Save a state: `updates` (number made) and everything that the rest of the run depends on."""
         self.curves.flush()
         save_state(self.folder, {**state, "seconds": time.monotonic() - self.began})
 
@@ -121,9 +121,9 @@ class Run:
             outputs: {name: path}: weights, run (JSON), history (TSV), tensorboard, checkpoints (folders, which the run
                 has at `place(name)`).
             records: see `history_rows`.
-            proof: what `training.weights.prove_weights` found before the first update.
+            proof: findings of `training.weights.prove_weights` before the first update.
             protocol: the settings that the run really had.
-            **facts: what else `run.json` holds.
+            **facts: further entries of `run.json`.
         """
         write_json(outputs["weights"], proof)
         write_tsv(outputs["history"], history_rows(records), HISTORY)
@@ -139,7 +139,7 @@ def history_rows(records):
 
     Args:
         records: one an epoch: {epoch, update, lr (of the last update), train and valid: {loss, accuracy, n_correct}};
-            valid has another measure, too, where that chooses the epoch.
+            valid also has another measure where that chooses the epoch.
     """
     for record in records:
         place = {"epoch": record["epoch"], "update": record["update"]}
@@ -150,12 +150,12 @@ def history_rows(records):
 
 
 def restricted(settings):
-    """Return what `protocol` records of an arm that does not train all of its model."""
+    """Return the entries of `protocol` for an arm that trains part of its model."""
     return {key: settings[key] for key in ("freeze", "lora") if settings.get(key) is not None}
 
 
 def live_protocol(optimizer, model, head, rates, positions):
-    """Return the settings that a run really had, as far as PyTorch's own objects tell them in both frameworks.
+    """Return the settings that a run really had, as far as PyTorch's objects show them in both frameworks.
 
     Args:
         optimizer: optimizer of PyTorch.
@@ -172,7 +172,7 @@ def live_protocol(optimizer, model, head, rates, positions):
 
 
 def general_protocol(optimizer, model, rates):
-    """Return what `live_protocol` does not read from the lab's classification head, of any model."""
+    """Return the settings outside the classification head, which every model has; part of `live_protocol`."""
     group = optimizer.param_groups[0]
     n_trained = sum(weights.requires_grad for weights in model.parameters())
     n_decayed = sum(len(group["params"]) for group in optimizer.param_groups if group["weight_decay"] > 0)

@@ -1,4 +1,4 @@
-"""Score the test texts with a framework without rules of its own: its `score` sees no label."""
+"""Score the test texts with a framework that has no rules: its `score` sees no label."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Padded batches, scoring in float32 (the Hugging Face arm's), and the summary of scores (both arms')."""
+"""Padded batches, scoring in float32 (Hugging Face arms), and the summary of scores (all arms)."""
 
 import inspect
 
@@ -11,7 +11,7 @@ from finetuning.token_ids import apart
 from training.batching import length_sorted_batches
 
 PAD = 1
-# What a model is told of a pair beside ids and mask.
+# The input of a model that distinguishes the texts of a pair, beside ids and mask.
 SEGMENTS = "token_type_ids"
 
 
@@ -22,7 +22,7 @@ def padding_of(model):
 
 
 def has_segments(model):
-    """Return whether a model is told which of two texts a token belongs to."""
+    """Return whether a model's input says which of two texts a token belongs to."""
     takes = SEGMENTS in inspect.signature(model.forward).parameters
     return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
@@ -35,10 +35,10 @@ def pad_batch(sequences, labels=None, length=None, pad=PAD, segments=False):
         labels: B labels, or None.
         length: T, tokens to pad to; None: those of the longest sequence.
         pad: id of the padding.
-        segments: whether the model takes them, see `has_segments`.
+        segments: True where the model takes them, see `has_segments`.
 
     Returns:
-        dict: input_ids, attention_mask: int64 (B, T); of pairs for such a model also token_type_ids; labels: int64
+        dict: input_ids, attention_mask: int64 (B, T); token_type_ids where such a model reads pairs; labels: int64
         (B,) when given.
     """
     length = length or max(len(sequence) for sequence in sequences)

@@ -1,7 +1,7 @@
 """Seals: each evaluation notes its run and the SHA-256 of its files, so that more than a path binds them.
 
-A seal is a JSON file beside the predictions: arm, seed, and of each file its SHA-256. Whoever rewrites the seal as well
-is not noticed: seals find files that were swapped, copied or edited, and are no signature.
+A seal is a JSON file beside the predictions: arm, seed, and of each file its SHA-256. A rewritten seal goes unnoticed:
+seals detect swapped, copied or edited files and are no signature.
 """
 
 import glob
@@ -13,7 +13,7 @@ from common.errors import StudyError
 from common.files import read_json, sha256, write_json
 
 PLACE = re.compile(r"([^/]+)/seed(\d+)(?:/[^/]+|\.(?:tsv|json))$")
-# Of a run's folder; the predictions lie beside the seal.
+# These files are in a run's folder; the predictions are beside the seal.
 RECORDS = {"record": "run.json", "history": "history.tsv", "selected": "selected.json"}
 
 
@@ -30,18 +30,18 @@ def run_of(path):
 
 
 def write_seal(path, **files):
-    """Write an evaluation's seal; its path says of which run.
+    """Write an evaluation's seal; its path names the run.
 
     Args:
         path: .../predictions/ARM/seedN.json.
-        **files: what to bind, by name: predictions, record, history, selected.
+        **files: files to bind, by name: predictions, record, history, selected.
     """
     arm, seed = run_of(path)
     write_json(path, {"arm": arm, "seed": seed, "sha256": {name: sha256(file) for name, file in files.items()}})
 
 
 def check_seal(path, files, digest=sha256):
-    """Check that a run's files are those that its evaluation saw and wrote.
+    """Check that a run's files are the ones that its evaluation read and wrote.
 
     Args:
         path: the seal.
@@ -58,7 +58,7 @@ def check_seal(path, files, digest=sha256):
         raise StudyError(f"{path} is of run {other}, not of {run_label(arm, seed)}: these files were copied; {again}")
     for name, file in files.items():
         if digest(file) != seal["sha256"].get(name):
-            # Another evaluation would take an edited record for a true one.
+            # Without this check another evaluation would accept an edited record.
             remedy = (
                 again
                 if name == "predictions"
@@ -76,7 +76,7 @@ def read_seal(path):
     """Return a seal's content.
 
     Raises:
-        StudyError: it is no seal.
+        StudyError: the file is no seal.
     """
     seal = read_json(path)
     if not isinstance(seal, dict) or not {"arm", "seed"} <= seal.keys() or not isinstance(seal.get("sha256"), dict):
@@ -97,9 +97,9 @@ def check_folder(folder, digest=sha256, planned=False):
 
     Args:
         folder: `results/<study>`.
-        digest: as of `check_seal`.
-        planned: whether Snakemake plans afterwards. It makes again what is missing and what follows from records newer
-            than the seal, as after an interrupted training; these are left to it.
+        digest: see `check_seal`.
+        planned: True where Snakemake plans afterwards. It rebuilds missing files and those that depend on records newer
+            than the seal, as after an interrupted training, so these are skipped.
 
     Raises:
         StudyError: see `check_seal`.

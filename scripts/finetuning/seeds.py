@@ -2,7 +2,7 @@
 
 
 def run_seeds(settings, seed):
-    """Return the seeds of a run's weights that are not loaded and of its order of reviews; dropout has the run's own.
+    """Return the seeds of a run's fresh weights and of its order of reviews; dropout uses the run's seed.
 
     Args:
         settings: what `framework_settings` returns.

@@ -1,4 +1,4 @@
-"""Choose the epoch of one run by its best result on validation, the earliest of equals, and keep its weights."""
+"""Choose the epoch of one run by its best result on validation (ties go to the earliest), and keep its weights."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def choose(history, select_by="accuracy"):
 
 
 def keep_weights(checkpoints, epoch, weights):
-    """Copy an epoch's checkpoint into a folder of its own, under the name that it has.
+    """Copy an epoch's checkpoint into a separate folder, under the same name.
 
     Args:
         checkpoints: the run's folder of `checkpoint{epoch}.pt` (fairseq) or `epoch{epoch}/` (Hugging Face).

@@ -1,4 +1,4 @@
-"""Which epoch of a run is tested: one tie rule for both frameworks."""
+"""The choice of a run's epoch to test: one tie rule for all frameworks."""
 
 import measures
 from common.errors import StudyError
@@ -55,9 +55,9 @@ def validation_points(rows, name, by="accuracy"):
 
 
 def worth(point, by="accuracy"):
-    """Return what makes an epoch better than another: the greater the better.
+    """Return the number that ranks epochs: the greater, the better.
 
-    Counts are compared, not accuracies: two frameworks may round the same quotient differently.
+    Counts are compared because two frameworks may round the same accuracy differently.
     """
     if by == "accuracy":
         return point["n_correct"]
@@ -65,9 +65,9 @@ def worth(point, by="accuracy"):
 
 
 def earliest_best(points, by="accuracy"):
-    """Return the point with the most correct validation examples, or the best by another measure, earliest of equals.
+    """Return the point with the most correct validation examples, or the best by another measure; the earliest of ties.
 
-    fairseq keeps the last of equals and the Hugging Face trainer the first, so neither's choice is used.
+    On ties fairseq keeps the last epoch and the Hugging Face Trainer the first, so neither's choice is used.
     """
     return min(points, key=lambda point: (-worth(point, by), point["epoch"]))
 
@@ -80,8 +80,8 @@ def describe_choice(points, by="accuracy"):
         by: measure that chooses the epoch.
 
     Returns:
-        dict: epoch, update, valid_accuracy (fraction), n_correct, rule, n_equal (epochs that share the best value, the
-        chosen one among them); by another measure than accuracy also select_by and its value.
+        dict: epoch, update, valid_accuracy (fraction), n_correct, rule, n_equal (epochs that share the best value,
+            including the chosen one); select_by and its value where another measure than accuracy chooses.
     """
     best = earliest_best(points, by)
     found = {

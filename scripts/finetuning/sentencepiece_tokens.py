@@ -1,17 +1,17 @@
-"""What a SentencePiece model says a text's pieces are, where a model of others has no tokenizer.json."""
+"""The pieces of a text by its SentencePiece model, for external models without tokenizer.json."""
 
 import os
 
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
-# Ids that a family puts before those of its SentencePiece model.
+# A family puts these ids before those of its SentencePiece model.
 SHIFTS = {"xlm-roberta": 1, "xlm-roberta-xl": 1, "xmod": 1, "camembert": 4, "deberta-v2": 0, "albert": 0}
 SHIFTS |= {"big_bird": 0, "rembert": 0, "xlnet": 0}
 UNKNOWN = None
 
 
 class PiecesReference:
-    """A SentencePiece model without tokenizer.json: its pieces, each run of unknown ones as one."""
+    """A SentencePiece model without tokenizer.json: its pieces, with each run of unknown ones as one."""
 
     special, frames = frozenset(), False
 
@@ -31,7 +31,7 @@ class PiecesReference:
         self.words = [self.pieces.id_to_piece(k) for k in range(self.pieces.get_piece_size())]
 
     def ids(self, first, second=None):
-        """Return the numbers of texts' pieces; of pairs, of both texts one after the other."""
+        """Return the numbers of texts' pieces; for pairs, those of both texts in sequence."""
         texts = first if second is None else [f"{a} {b}" for a, b in zip(first, second, strict=True)]
         texts = [normalizers.Sequence(self.steps or []).normalize_str(text) for text in texts]
         unknown = self.pieces.unk_id()
@@ -45,10 +45,10 @@ class PiecesReference:
         return [once([self.number(tokenizer, number) for number in row]) for row in rows]
 
     def prepare(self, tokenizer):
-        """Take up what the model's class does to a text before the pieces: lower case, accents off, one form of quotes.
+        """Apply what the model's class does to a text before cutting it: lower case, no accents, one form of quotes.
 
         Args:
-            tokenizer: as loaded first, of the model's own class.
+            tokenizer: as loaded first, of the model's class.
         """
         if self.steps is not None:
             return
@@ -60,7 +60,7 @@ class PiecesReference:
             self.steps.append(normalizers.Lowercase())
 
     def number(self, tokenizer, number):
-        """Return a piece's number by its loaded id: less the family's shift, or by name where none is known."""
+        """Return a piece's number by its loaded id, less the family's shift, or by name where no shift is known."""
         if number == tokenizer.unk_token_id:
             return UNKNOWN
         if self.shift is not None:

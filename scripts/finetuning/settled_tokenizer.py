@@ -1,4 +1,4 @@
-"""A tokenizer of others made to give the ids that its own file says, in the study's copy, or refused."""
+"""External tokenizers: the study's copy is changed to give the ids that its file defines, or refused."""
 
 import os
 
@@ -9,13 +9,13 @@ from common.files import read_json, write_json
 from finetuning.own_tokens import CLASS, SAMPLE, JsonReference, first_difference, refusal, words_of
 from finetuning.sentencepiece_tokens import PiecesReference, with_pieces
 
-# Settings that rebuild a part of a tokenizer, and may contradict tokenizer.json.
+# These settings rebuild a part of a tokenizer, and may contradict tokenizer.json.
 OPTIONS = ("do_lower_case", "strip_accents", "tokenize_chinese_chars", "keep_accents", "add_prefix_space")
 OPTIONS += ("split_by_punct", "remove_space")
 
 
 def reference_of(folder, place):
-    """Return what says the right ids of a model's folder; None: no file does without a class, such as vocab.txt.
+    """Return the reference for the right ids of a folder; None where no file defines them without a class (vocab.txt).
 
     Args:
         folder: folder of the model.
@@ -41,7 +41,7 @@ def reference_of(folder, place):
 
 
 def settle_tokenizer(folder, place, load):
-    """Make a folder's tokenizer give the ids that its own file says, and return it with what was changed.
+    """Make a folder's tokenizer give the ids that its file defines, and return it with the change made.
 
     Args:
         folder: copy of the model's files that may be changed.
@@ -52,13 +52,13 @@ def settle_tokenizer(folder, place, load):
         tuple: the tokenizer; None, or what was changed, in words.
 
     Raises:
-        StudyError: it gives other ids, and no change of ours mends that; or two settings contradict each other.
+        StudyError: it gives other ids and no change corrects that, or two settings contradict each other.
     """
     reference = reference_of(folder, place)
     try:
         tokenizer = load()
     except StudyError:
-        # The class may be the wrong one, and the file a good one.
+        # The class may be the wrong one although the file is good.
         if not isinstance(reference, JsonReference) or not reference.words:
             raise
         write_class(folder, None)
@@ -92,7 +92,7 @@ def settle_tokenizer(folder, place, load):
 
 
 def check_texts(tokenizer, folder, first, second=None):
-    """Compare the ids that a loaded tokenizer gives a study's texts with those of the model's own file.
+    """Compare the ids that a loaded tokenizer gives a study's texts with those of the model's file.
 
     Args:
         tokenizer: as loaded from the folder.
@@ -111,10 +111,10 @@ def check_texts(tokenizer, folder, first, second=None):
 
 
 def contradicting(folder, reference, load, texts):
-    """Return the setting of tokenizer_config.json that alone makes the ids differ; None: none does.
+    """Return the one setting of tokenizer_config.json that makes the ids differ, or None.
 
     Args:
-        folder, load: see `settle_tokenizer`; tokenizer_config.json is changed for a while.
+        folder, load: see `settle_tokenizer`; tokenizer_config.json is changed temporarily.
         reference: see `reference_of`.
         texts: to compare.
     """
@@ -135,7 +135,7 @@ def contradicting(folder, reference, load, texts):
 
 
 def write_class(folder, tokenizer, reference=None):
-    """Write into a folder that its tokenizer.json is to be taken as it is; make that file of a SentencePiece model.
+    """Configure a folder so that its tokenizer.json is used unchanged; build that file from a SentencePiece model.
 
     Args:
         folder: folder of the model.

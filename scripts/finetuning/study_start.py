@@ -1,4 +1,4 @@
-"""The start of a study: its records are checked before anything is planned, then its folder is held."""
+"""The start of a study: its records are checked before anything is planned, then its folder is locked."""
 
 import atexit
 import errno
@@ -30,7 +30,7 @@ from study.settings import unused_keys
 
 
 class Start:
-    """The start of a study, of the main process only: a job's own Snakemake is part of the same workflow.
+    """The start of a study, in the main process only: a job's Snakemake is part of the same workflow.
 
     Attributes:
         workflow: Snakemake's.
@@ -42,7 +42,7 @@ class Start:
     """
 
     def __init__(self, workflow, config, root, folders, pins, digests):
-        """Take what the rules know.
+        """Store the rules' objects.
 
         Args:
             workflow, config, root, pins, digests: as the attributes.
@@ -53,10 +53,10 @@ class Start:
         self.pins, self.digests = pins, digests
 
     def clear(self, keeps_checkpoints):
-        """Remove what is left of checkpoints that a killed study would have removed, before anything is planned on it.
+        """Remove leftover checkpoints that a killed study would have removed, before anything is planned.
 
         Args:
-            keeps_checkpoints: whether the study keeps those of every epoch.
+            keeps_checkpoints: True where the study keeps those of every epoch.
         """
         finetuning = self.config["finetuning"]
         runs = [
@@ -68,9 +68,9 @@ class Start:
             remove_remains(self.results, runs)
 
     def check_records(self, tables, retrievals):
-        """Check what is there against the settings and files of now.
+        """Check existing results against the present settings and files.
 
-        `onstart` would be too late: it does not run where nothing is to be done.
+        `onstart` is no place for this: it does not run where nothing is to be done.
 
         Args:
             tables: {file: SHA-256} of the study's local tables.
@@ -90,7 +90,7 @@ class Start:
         check_folder(self.results, self.digests.of, planned=True)
 
     def begin(self, logger):
-        """Hold the folder, note whose it is and what is asked, and say what is planned.
+        """Lock the folder, record its study and questions, and report the plan.
 
         Args:
             logger: Snakemake's.
@@ -99,7 +99,7 @@ class Start:
             StudyError, OSError: the folder is another study's or in use, a setting differs and nothing is rerun, the
                 disk is too small.
         """
-        # Absolute, because Snakemake has left its working directory by then.
+        # The path is absolute because Snakemake has left its working directory by then.
         atexit.register(self.report_full_disk, os.path.abspath(self.results))
         files = self.workflow.overwrite_configfiles
         hold(self.results, self.planned_retrievals())
@@ -115,12 +115,12 @@ class Start:
         logger.info(check_disk(self.planned_need(), self.results))
 
     def report_full_disk(self, folder):
-        """Say so where Snakemake itself could not write its records: it speaks of permissions."""
+        """Report that Snakemake itself could not write its records: its message mentions permissions."""
         if has_full_disk(folder):
             print(explain(OSError(errno.ENOSPC, ""), "all", self.results), file=sys.stderr)
 
     def changed_settings(self):
-        """Return a notice where the settings are not those that the results were made with, else ''."""
+        """Return a notice where the settings differ from those of the results, else ''."""
         choices, record = self.workflow.dag_settings, os.path.join(self.results, "settings.json")
         if not os.path.isfile(record):
             return ""
@@ -136,16 +136,16 @@ class Start:
         """Return the names of the finished runs that a measure scores, wherever their records are."""
         dag, room = self.workflow.dag, measures.of_guests().get(measure, "finetuning")
         jobs = [job for job in dag.jobs if "run" in job.output.keys() and not dag.needrun(job)]
-        # Where results are in a bucket, only the jobs tell.
+        # With results in a bucket, only the jobs show this.
         records = [str(job.output.run) for job in jobs] + glob(f"{escape(self.results)}/{room}/*/seed*/run.json")
         found = {run_of(path) for path in records if f"/{room}/" in path}
-        # Simple models are fitted in seconds, and their answers say little of the arms'.
+        # Simple models are fitted in seconds, and their answers say little about the arms'.
         simple = linear_arms(self.config["finetuning"])
         return {run_label(*run) for run in found if run[0] not in simple}
 
     def planned_need(self):
         """Return what the planned jobs will write, by kind, in bytes."""
-        # Another workflow that has this one as a module may have rules of its own.
+        # Another workflow that uses this one as a module may have further rules.
         rules = os.path.join(self.root, "rules", "")
         jobs = [job for job in self.workflow.dag.needrun_jobs() if str(job.rule.snakefile).startswith(rules)]
         retrievals = [job for job in jobs if "sizes" in job.params.keys()]
@@ -164,7 +164,7 @@ class Start:
 
 
 def refusing(function, *arguments):
-    """Return what a function returns; a fault of the user's as the one message of a WorkflowError.
+    """Return a function's result; turn a user's fault into the one message of a WorkflowError.
 
     Raises:
         WorkflowError: the function raises a StudyError.

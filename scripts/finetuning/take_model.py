@@ -29,11 +29,11 @@ from finetuning.settled_tokenizer import settle_tokenizer
 from study.pointers import check_pointers
 from training.weights import tensor_sha256
 
-# What beside the weights belongs to a model: its configuration and its tokenizer's files, whatever their names.
+# Beside the weights, a model consists of its configuration and its tokenizer's files, whatever their names.
 ENDINGS = (".json", ".txt", ".model", ".jinja", ".codes")
-# How BERT's first files call the two tensors of a layer norm; Transformers gives them today's names as it loads them.
+# BERT's first files use these names for the two tensors of a layer norm; Transformers renames them as it loads them.
 FIRST_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
-# For a look at the model without training.
+# A trial of the model before training.
 WITHOUT_DROPOUT = {"dropout": 0.0, "classifier_dropout": 0.0}
 
 
@@ -61,7 +61,7 @@ def with_todays_names(tensors, place):
 
 
 def read(model, tokenizer, length=None):
-    """Let a model read a short text; given a length, the text's tokens over and over, so many of them."""
+    """Let a model read a short text, or, given a length, that many tokens of the repeated text."""
     import torch
 
     inputs = tokenizer("a b", return_tensors="pt")
@@ -73,7 +73,7 @@ def read(model, tokenizer, length=None):
 
 
 def load_whole(folder, place, tokenizer, tensors, longest, classes):
-    """Return the classifier of a model's folder once it is whole: every tensor in its place, and it reads texts.
+    """Return the classifier of a model's folder after checking that every tensor has its place and that it reads texts.
 
     Args:
         folder: with config.json and model.safetensors.
@@ -88,7 +88,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
 
     Raises:
         StudyError: it cannot be loaded, a tensor is missing or has another size or no place, it fails on a text or on
-            the longest input, or the proof that every run gives of its start would fail.
+            the longest input, or every run's check of its start would fail.
     """
     try:
         model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT, classes)
@@ -97,7 +97,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
         reason = str(error).removeprefix(folder).lstrip(": ")
         raise StudyError(f"{place} {reason}; get the model's files again") from error
     except Exception as error:
-        # Each kind of model fails in a way of its own.
+        # Each kind of model fails with another exception.
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise StudyError(
             f"{place}: the model cannot be used ({type(error).__name__}: {reason}); its config.json, weights and "
@@ -123,9 +123,9 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
 
 
 def settle_head(folder, model, fresh, tensors, classes, place, new_head):
-    """Leave in the folder a head whose rows are the study's classes in order, or no rows; return what became of it.
+    """Leave in the folder a head whose rows are the study's classes in order, or no rows; return the outcome.
 
-    Layers of the head below its rows stay as the file has them (ModernBERT's were pretrained).
+    Lower layers of the head stay as in the file (ModernBERT's were pretrained).
 
     Args:
         folder: to change: model.safetensors and config.json.
@@ -133,7 +133,7 @@ def settle_head(folder, model, fresh, tensors, classes, place, new_head):
         tensors: {name: tensor} of the file.
         classes: names of the classes in order.
         place: see `finetuning.heads.match_head`.
-        new_head: whether the settings ask for a new head.
+        new_head: True where the settings ask for a new head.
 
     Returns:
         dict: status (`NEW`, `KEPT` or `REORDERED`), tensors (names of a kept head's).
@@ -172,12 +172,12 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
         files: the model's files.
         name: name of the model, under `finetuning.models`.
         folder: folder to write: config.json, model.safetensors, the tokenizer's files, conversion.json (`tensors` and
-            `source_sha256`, hashes of every tensor and file; `max_positions`: tokens of an input, special ones among
-            them; `n_ids`: token ids that the model has a vector for; `head`: see `settle_head`; `truncation_side`;
-            `tokenizer_changed`: None, or what was changed so that its own file is used as it is).
+            `source_sha256`, hashes of every tensor and file; `max_positions`: tokens of an input, including special
+            ones; `n_ids`: token ids with a vector in the model; `head`: see `settle_head`; `truncation_side`;
+            `tokenizer_changed`: None, or the change that makes Transformers use its file unchanged).
         classes: names of the study's classes in order.
-        max_tokens: most tokens of an input, by the settings; None: as many as the model and its tokenizer take.
-        new_head: whether a head that came with the model is left out.
+        max_tokens: most tokens of an input, from the settings; None: as many as the model and its tokenizer take.
+        new_head: True where a head that came with the model is left out.
         source: the model's folder, by the settings; None: its files are from the hub.
 
     Raises:
@@ -188,7 +188,7 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
         given = files[0] if os.path.isdir(files[0]) else os.path.dirname(files[0])
         take(given, f"finetuning.models.{name}: {source or given}", name, folder, **settings)
         return
-    # Other studies may have other files of the model where these lie.
+    # Other studies may use the same folder with other files of the model.
     with tempfile.TemporaryDirectory() as source:
         for path in files:
             os.symlink(os.path.realpath(path), os.path.join(source, os.path.basename(path)))
@@ -231,11 +231,11 @@ def take(source, place, name, folder, classes, max_tokens, new_head):
             "tensors": {key: tensor_sha256(tensor) for key, tensor in sorted(taken.items())},
         }
         write_json(os.path.join(temporary, "conversion.json"), record)
-        # Else a pipeline would not know where to cut, or would give a model what it has no place for.
-        own = os.path.join(temporary, "tokenizer_config.json")
-        settings = read_json(own) if os.path.exists(own) else {}
+        # Without these a pipeline would not know where to cut, or would give a model inputs that it has no place for.
+        tokenizer_config = os.path.join(temporary, "tokenizer_config.json")
+        settings = read_json(tokenizer_config) if os.path.exists(tokenizer_config) else {}
         settings |= {"model_max_length": longest, "model_input_names": tokenizer_inputs(tokenizer, model)}
-        write_json(own, settings)
+        write_json(tokenizer_config, settings)
     print(f"{name}: {config.model_type}, {len(taken)} tensors, inputs of at most {longest} tokens")
     print(f"classification head: {head['status']}")
     if changed:

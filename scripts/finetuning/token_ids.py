@@ -7,7 +7,7 @@ import numpy as np
 from common.errors import StudyError
 from common.files import atomic_path
 
-# An id has 24 bits; above them stands the segment: 1 for a pair's second text, where the tokenizer tells them apart.
+# An id has 24 bits; the segment above them is 1 for a pair's second text, where the tokenizer marks it.
 SEGMENT = 24
 
 

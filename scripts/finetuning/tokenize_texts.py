@@ -11,12 +11,12 @@ from finetuning.token_ids import apart, with_segments, write_token_ids
 
 
 def tokenize(tokenizer, texts, max_positions):
-    """Return the ids of texts: <s>, at most max_positions - 2 pieces, </s>; of pairs, the longer text is cut first.
+    """Return the ids of texts: <s>, at most max_positions - 2 pieces, </s>; in pairs, the longer text is cut first.
 
     Args:
         tokenizer: Hugging Face tokenizer.
-        texts: list of str, or of pairs with `data.reviews.BETWEEN` between their texts.
-        max_positions: most tokens of an input, <s> and </s> among them.
+        texts: list of str, or pairs with `data.reviews.BETWEEN` between their texts.
+        max_positions: most tokens of an input, including <s> and </s>.
 
     Returns:
         list[list[int]]: see `finetuning.token_ids.SEGMENT`.
@@ -37,12 +37,12 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
         labels: text file, the number of a class a line.
         tokenizer: folder of Hugging Face's tokenizer.
         token_ids: `.npz` file to write (see `finetuning.token_ids`).
-        max_positions: most tokens of an input; None: as conversion.json beside the tokenizer says.
+        max_positions: most tokens of an input; None: the limit in conversion.json beside the tokenizer.
         classes: names of the classes in order.
 
     Raises:
-        StudyError: see `data.reviews.read_split`; an id that the model has no vector for; or, of another's model,
-            a text that the loaded tokenizer and the model's own file give other ids.
+        StudyError: see `data.reviews.read_split`; an id that the model has no vector for; or, in an external model, a
+            text that gets other ids from the loaded tokenizer than from the model's file.
     """
     from transformers import AutoTokenizer
 

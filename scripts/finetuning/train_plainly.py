@@ -1,4 +1,4 @@
-"""Train one run of a framework without rules of its own: its `train` gets texts and labels and leaves a model."""
+"""Train one run of a framework that has no rules: its `train` receives texts and labels and writes a model."""
 
 import importlib
 import os

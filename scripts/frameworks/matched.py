@@ -1,13 +1,13 @@
-"""What a run that trains an encoder is given, whatever its framework."""
+"""The settings of runs that train an encoder, whatever their framework."""
 
 import measures
 
 
 def matched_settings(finetuning):
-    """Return the settings that are alike in all frameworks that train an encoder.
+    """Return the settings that all frameworks share when they train an encoder.
 
     They are `finetuning.training`, and a classification head drawn as PyTorch's `nn.Linear` (fairseq's way) without
-    dropout of its own.
+    separate dropout.
 
     Args:
         finetuning: config section `finetuning`; `measure` is the study's leading one.

@@ -1,12 +1,12 @@
-"""Which examples share an update: one seeded plan that both frameworks follow."""
+"""The plan of batches: seeded, and the same in both frameworks."""
 
 import numpy as np
 
 RULES = ("length_grouped", "random")
-# Batches sorted together before they are cut: large enough to spare padding, small enough to stay random.
+# These batches are sorted together before they are cut: enough to save padding, and few enough to stay random.
 GROUP = 50
-# Lengths that a training batch is padded to: oneDNN makes code for each shape that it meets and keeps it, so that a run
-# over batches of every length would grow by a gigabyte and slow down.
+# A training batch is padded to a multiple of this. oneDNN makes code for each shape that it meets and keeps it, so a
+# run over batches of every length would grow by a gigabyte and slow down.
 STEP = 16
 
 
@@ -42,7 +42,7 @@ def epoch_batches(lengths, batch_size, seed, epoch, rule="length_grouped"):
     batches = []
     for start in range(0, len(order), GROUP * batch_size):
         group = order[start : start + GROUP * batch_size]
-        # A short batch may stand in the last group only, so the number of updates is ceil(n / batch_size).
+        # Only the last group may have a short batch, so the number of updates is ceil(n / batch_size).
         group = group[np.argsort(-lengths[group], kind="stable")]
         batches += [group[i : i + batch_size].tolist() for i in range(0, len(group), batch_size)]
     return [batches[i] for i in generator.permutation(len(batches))]
@@ -59,7 +59,7 @@ def padded_length(longest, limit):
 
 
 def count_updates(n_examples, batch_size, epochs):
-    """Return the optimizer updates that really happen: ceil(n / batch_size) an epoch."""
+    """Return the number of optimizer updates: ceil(n / batch_size) per epoch."""
     return -(-n_examples // batch_size) * epochs
 
 

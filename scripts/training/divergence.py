@@ -1,4 +1,4 @@
-"""A training whose loss is no longer finite: reported at once, with the update and the learning rate."""
+"""Divergence: a loss that is not finite is reported at once, with the update and the learning rate."""
 
 import math
 
@@ -8,16 +8,16 @@ from common.errors import StudyError
 class DivergenceError(StudyError, RuntimeError):
     """A loss or gradient that is not a finite number.
 
-    A `RuntimeError` too: of any other exception fairseq would first save a checkpoint of useless weights.
+    It is a `RuntimeError` because after any other exception fairseq would first save a checkpoint of useless weights.
     """
 
 
 def refuse_divergence(what, value, update, lr, section):
-    """Raise where a number of a training is not finite.
+    """Stop a training with a number that is not finite.
 
     Args:
         what: the number, such as "the training loss".
-        value: it.
+        value: the number.
         update: the update that it belongs to, from 1.
         lr: the learning rate of that update.
         section: the settings' section that decides the learning rate, such as `finetuning.training`.

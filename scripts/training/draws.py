@@ -1,4 +1,4 @@
-"""By which law fresh weights are drawn: recorded from the calls that draw them, and tested on the values."""
+"""The distributions of fresh weights: recorded from the calls that draw them, and tested on the values."""
 
 import dataclasses
 import math
@@ -8,10 +8,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from common.errors import StudyError
 
-# Chance that a tensor drawn by its law is refused. A run has at most 7 of them, so a study of a thousand runs is
+# The chance that a correctly drawn tensor is refused. A run has at most 7 of them, so a study of a thousand runs is
 # refused by chance less than once in a million.
 FALSE_ALARM = 1e-10
-# Points at which the distribution of the values is compared with the law's.
+# The distribution of the values is compared with the law's at this many points.
 POINTS = 1000
 
 
@@ -52,7 +52,7 @@ class Draw:
 
 
 class RecordedDraws(TorchDispatchMode):
-    """While it lasts, every draw into a tensor in memory is recorded, whichever library asks for it.
+    """A context that records every draw into a tensor in memory, whichever library makes it.
 
     PyTorch's initialisers and those of both frameworks end in the same calls: normal, uniform or constant values
     written in place, or a copy of such a tensor.
@@ -64,20 +64,20 @@ class RecordedDraws(TorchDispatchMode):
         self._draws = {}
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        """Make the call, and note what it wrote."""
+        """Make the call, and record its draw."""
         result = function(*args, **(kwargs or {}))
         if function.overloadpacket.__name__.endswith("_") and isinstance(args[0], torch.Tensor):
-            # A model is first described on the device "meta", which holds no values.
+            # A model is first described on the device "meta", which has no values.
             if args[0].device.type != "meta":
                 self._note(args[0], _law(function, args, kwargs or {}, self.of))
         return result
 
     def _note(self, tensor, law):
-        """Note the law (None: unknown) of what was written to a tensor, or to a part of one."""
+        """Record the law (None: unknown) of the values written to a tensor, or to a part of one."""
         memory = tensor.untyped_storage()
         earlier, _ = self._draws.pop(memory.data_ptr(), (None, None))
         if memory.nbytes() != tensor.numel() * tensor.element_size():
-            # A row of zeros leaves the law of the other rows; after anything else it is unknown.
+            # A row of zeros does not change the law of the other rows; after anything else the law is unknown.
             row = law == Draw("constant", 0.0) and tensor.is_contiguous() and earlier
             part = (tensor.storage_offset(), tensor.numel())
             law = dataclasses.replace(earlier, zeros=(*earlier.zeros, part)) if row else None
@@ -85,18 +85,18 @@ class RecordedDraws(TorchDispatchMode):
             self._draws[memory.data_ptr()] = law, memory
 
     def of(self, tensor):
-        """Return the `Draw` that filled a tensor, or None: it was loaded, or changed after it was drawn."""
+        """Return the `Draw` that filled a tensor, or None where it was loaded or changed later."""
         return self._draws.get(tensor.untyped_storage().data_ptr(), (None, None))[0]
 
     def named(self, model):
-        """Return {name: Draw} of those of a model's parameters that were drawn."""
+        """Return {name: Draw} of a model's drawn parameters."""
         drawn = {name: self.of(parameter) for name, parameter in model.named_parameters()}
         return {name: draw for name, draw in drawn.items() if draw}
 
 
 def _law(function, args, kwargs, known):
-    """Return the `Draw` of a call that writes to its first argument, or None: not a law that has a name here."""
-    # What equals its default was left out of the arguments.
+    """Return the `Draw` of a call that writes to its first argument, or None for a law without a name here."""
+    # The arguments lack values that equal their default.
     given = {a.name: a.default_value for a in function._schema.arguments if a.has_default_value()}
     given |= {a.name: value for a, value in zip(function._schema.arguments, args, strict=False)} | kwargs
     match function.overloadpacket.__name__:
@@ -121,10 +121,10 @@ def distance(values, draw):
         draw: `Draw`, normal or uniform.
 
     Returns:
-        float: 0 to 1; at most Kolmogorov and Smirnov's statistic, which is the largest at all points.
+        float: 0 to 1; at most Kolmogorov and Smirnov's statistic, which is the largest over all points.
     """
     scaled = values.detach().float().cpu() / draw.parameter
-    # The law's own distribution makes its values uniform between 0 and 1.
+    # The law's distribution function makes its values uniform between 0 and 1.
     shares = torch.special.ndtr(scaled) if draw.family == "normal" else (scaled + 1) / 2
     found = torch.histc(shares, POINTS, 0, 1).double().cumsum(0) / values.numel()
     return float((found - torch.arange(1, POINTS + 1, dtype=torch.float64) / POINTS).abs().max())
@@ -145,7 +145,7 @@ def describe_start(model, names, draws):
     """Return the laws of fresh weights in words, after testing that the values in memory follow them.
 
     Args:
-        model: as it is before the first update.
+        model: model before the first update.
         names: {what it is: name of the parameter}.
         draws: {name of the parameter: `Draw`}, recorded while the model was built.
 
@@ -176,7 +176,7 @@ def describe_start(model, names, draws):
 
 
 def _fault(tensor, draw):
-    """Return how the values of a tensor contradict the law that drew them, in words, or None."""
+    """Return in words how a tensor's values contradict the law that drew them, or None."""
     values, rest = tensor.flatten(), torch.ones(tensor.numel(), dtype=torch.bool)
     for first, number in draw.zeros:
         if values[first : first + number].any():

@@ -1,4 +1,4 @@
-"""Dropout whose masks cost a CPU less: PyTorch draws one random number an element, one thread at a time."""
+"""Dropout with faster masks on a CPU: PyTorch draws one random number per element, in one thread."""
 
 import math
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ PYTORCH = {name: getattr(F, name) for name in ("dropout", "scaled_dot_product_at
 def keep_mask(shape, p):
     """Return a mask that drops elements independently with probability round(65536 p) / 65536.
 
-    Four elements share a 64-bit number of PyTorch's own generator, 16 bits each, so a seed and the generator's saved
+    Four elements share a 64-bit number of PyTorch's generator, 16 bits each, so a seed and the generator's saved
     state mean what they always do.
 
     Args:
@@ -69,10 +69,9 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
 
 @contextmanager
 def cheap_dropout():
-    """While it lasts, `torch.nn.functional`'s dropout and attention with dropout take CPU masks from `keep_mask`.
+    """A context in which `torch.nn.functional`'s dropout and attention with dropout take CPU masks from `keep_mask`.
 
-    Both frameworks' models call these two functions by name; what else they ask for (a GPU, causal attention) is
-    still PyTorch's own.
+    Both frameworks' models call these two functions by name; other cases (a GPU, causal attention) remain PyTorch's.
     """
     for name, function in (("dropout", _dropout), ("scaled_dot_product_attention", _attention)):
         setattr(F, name, function)

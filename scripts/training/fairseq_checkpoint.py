@@ -1,4 +1,4 @@
-"""Read a fairseq checkpoint without running any code that it may hold."""
+"""Read a fairseq checkpoint without running code from it."""
 
 import argparse
 import os
@@ -43,7 +43,7 @@ def read_checkpoint(path, mmap=None):
         mmap: True: tensors stay in the file until they are used.
 
     Returns:
-        dict: "model": {name: tensor}, and what else `fairseq-train` keeps.
+        dict: "model": {name: tensor}, and the other entries of `fairseq-train`.
 
     Raises:
         StudyError: the file is missing, truncated, not a fairseq checkpoint, or holds other classes.
@@ -56,7 +56,7 @@ def read_checkpoint(path, mmap=None):
         _refuse_packed(path)
         state = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
     except pickle.UnpicklingError as error:
-        # PyTorch's text is long; of it, only the class is worth repeating.
+        # PyTorch's message is long, and only the class is worth repeating.
         what = re.search(r"GLOBAL (\S+)", str(error))
         named = f" (it holds a {what[1]})" if what else ""
         raise StudyError(f"{path} is not a fairseq checkpoint of tensors and settings{named}: {REMEDY}") from error
@@ -83,7 +83,7 @@ def load_fairseq_checkpoint(path):
         StudyError: see `read_checkpoint`; or a value is infinite or not a number.
     """
     state = read_checkpoint(path)
-    # Half precision checkpoints: fairseq copies them into float32 parameters likewise.
+    # fairseq also copies half-precision checkpoints into float32 parameters.
     model = {name: t.float() if t.is_floating_point() else t for name, t in state["model"].items()}
     for name, tensor in model.items():
         if not bool(tensor.isfinite().all()):
@@ -105,12 +105,12 @@ def model_settings(state):
 
 
 def tells_heads(settings):
-    """Return whether a checkpoint's own settings give its attention heads: its tensors are alike with any number."""
+    """Return whether a checkpoint's settings give its number of attention heads, which its tensors do not show."""
     return "encoder_attention_heads" in settings
 
 
 def _refuse_packed(path):
-    """Raise unless the parts of a PyTorch zip are stored plainly, as PyTorch does: packed ones could be a bomb."""
+    """Refuse a PyTorch zip with compressed parts, which PyTorch never writes: they could be a zip bomb."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if sum(record.file_size for record in archive.infolist()) > os.path.getsize(path):

@@ -1,4 +1,4 @@
-"""fairseq, imported fast, and `fairseq-preprocess` inside this process: without a second start-up."""
+"""A fast import of fairseq, and `fairseq-preprocess` inside this process, without a second start-up."""
 
 import importlib
 import os

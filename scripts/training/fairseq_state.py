@@ -1,16 +1,16 @@
-"""The state that `fairseq-train` resumes from, and the bare weights that are passed on."""
+"""The state that `fairseq-train` resumes from, and the bare weights for later steps."""
 
 
 def resumable(model, criterion, optimizer, updates, updates_an_epoch, shuffle, extra, first=0):
-    """Return what `fairseq-train --restore-file` resumes from, in the form of its own checkpoints.
+    """Return the state that `fairseq-train --restore-file` resumes from, in the form of its checkpoints.
 
     Args:
         model, criterion, optimizer: fairseq's objects.
         updates: updates made.
         updates_an_epoch: batches of one epoch.
-        shuffle: whether fairseq shuffles them.
-        extra: fairseq's `extra_state` besides the position: best value so far, {name of the task's class: what its
-            `set_checkpoint_dict` is given}.
+        shuffle: True where fairseq shuffles them.
+        extra: fairseq's `extra_state` besides the position: best value so far, {name of the task's class: argument of
+            its `set_checkpoint_dict`}.
         first: update from which the place in the data is counted.
 
     Returns:
@@ -43,7 +43,7 @@ def bare_checkpoint(model):
         model: fairseq's RobertaModel.
 
     Returns:
-        dict: what `fairseq-train --restore-file` reads; the tensors are copies.
+        dict: the input of `fairseq-train --restore-file`; the tensors are copies.
     """
     sizes = {key: value for key, value in vars(model.args).items() if _describes_model(key, value)}
     return {
@@ -58,7 +58,7 @@ def bare_checkpoint(model):
 
 
 def untangled(model):
-    """Return copies of tensors, of which two names of one (tied weights) stay one: the file holds it once."""
+    """Return copies of tensors; two names of one tensor (tied weights) share a copy, which the file has once."""
     copies = {}
     return {name: copies.setdefault((t.data_ptr(), tuple(t.shape)), t.clone()) for name, t in model.items()}
 

@@ -26,10 +26,10 @@ def _refuse_to_skip(trainer, error):
 
 
 def fail_at_once():
-    """Let faults of the machine end the run: fairseq skips a batch that does not fit and saves again after a failure.
+    """Let faults of the machine end the run: fairseq would skip such a batch, or save again after a failure.
 
-    Without the batch the run would not be the one that was asked for. A second save goes into the same file, behind
-    what the first one left there, and the weights would be lost where the disk has room again by then.
+    Without the batch the run would differ from the one requested. A second save appends to the remains of the first in
+    the same file, so the weights would be lost even where the disk has room again.
     """
     from fairseq import checkpoint_utils
     from fairseq.trainer import Trainer

@@ -1,4 +1,4 @@
-"""Imports without packages that a library loads at once and no training uses: they cost every job time and memory."""
+"""Imports without packages that a library loads eagerly and no training uses: they cost every job time and memory."""
 
 import contextlib
 import importlib
@@ -8,9 +8,9 @@ import types
 
 @contextlib.contextmanager
 def without(*names):
-    """While it lasts, these modules count as not installed; what is loaded already stays.
+    """A context in which these modules count as not installed; loaded ones stay.
 
-    For packages that a library does without where they are missing.
+    This suits packages that are optional for a library.
     """
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))
@@ -23,9 +23,9 @@ def without(*names):
 
 @contextlib.contextmanager
 def postponed(*names):
-    """While it lasts, these modules are stand-ins; what is loaded already stays.
+    """A context in which these modules are stand-ins; loaded ones stay.
 
-    What a library takes from a stand-in is a function that imports the real one when it is called.
+    A library that takes a function from a stand-in gets one that imports the real module when it is called.
     """
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update({name: _stand_in(name) for name in hidden})

@@ -1,8 +1,8 @@
-"""The last encoder layer of a classifier in training: only what its head reads of it, the first position.
+"""The last encoder layer of a classifier in training, computed for the first position only, which the head reads.
 
 The other positions' queries, attention and feed-forward part would be computed and thrown away: a sixth of the
-products of four layers. Keys and values are still every position's. Loss and gradients are the same but for rounding;
-dropout draws fewer masks. Scoring is the framework's own.
+products of four layers. Keys and values are computed for every position. Loss and gradients are the same but for
+rounding; dropout draws fewer masks. The framework scores as usual.
 """
 
 from types import MethodType
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 
 def _fairseq_layer(layer, x, encoder_padding_mask, attn_mask=None):
-    """Return what fairseq's post-norm TransformerEncoderLayer makes of the first position: (1, batch, width).
+    """Return the output of fairseq's post-norm TransformerEncoderLayer at the first position: (1, batch, width).
 
     Args:
         layer: the TransformerEncoderLayer.
@@ -31,13 +31,13 @@ def _fairseq_layer(layer, x, encoder_padding_mask, attn_mask=None):
 
 
 def _huggingface_layer(layer, hidden_states, attention_mask=None, *others, **named):
-    """Return what Hugging Face's RobertaLayer makes of the first position: (batch, 1, width).
+    """Return the output of Hugging Face's RobertaLayer at the first position: (batch, 1, width).
 
     Args:
         layer: the RobertaLayer.
         hidden_states: float tensor (batch, positions, width).
         attention_mask: (batch, 1, 1 or positions, positions) or None.
-        others, named: what an encoder does not use.
+        others, named: arguments that an encoder does not use.
 
     Source: transformers.models.roberta.modeling_roberta: RobertaLayer, RobertaSelfAttention
     """

@@ -16,8 +16,8 @@ class Curves:
 
     Names: `train/loss` and `train/learning_rate` at every update; `<split>/loss`, and in classification
     `<split>/accuracy`, a fraction, at every measurement. Losses are means in nats: over the examples in classification,
-    over the masked tokens in pretraining. On test there is the accuracy of every epoch alone, in a file that is written
-    after training.
+    over the masked tokens in pretraining. Test has only the accuracy of every epoch, in a file that is written after
+    training.
     """
 
     def __init__(self, folder, done=0):
@@ -25,11 +25,11 @@ class Curves:
 
         Args:
             folder: folder of the run's event files.
-            done: updates that earlier processes made; what they wrote of later ones is cut off already.
+            done: updates that earlier processes made; their records of later ones have been cut off.
         """
         os.makedirs(folder, exist_ok=True)
-        # Without the usual writer's queue: what is flushed is in the file, whose length a saved state notes.
-        # The suffix keeps processes apart that start in the same second.
+        # The usual writer has a queue. Here flushed data are in the file, whose length a saved state records. The
+        # suffix separates processes that start in the same second.
         self._writer = EventsWriter(os.path.join(folder, "events"), f".after{done}")
 
     def _add(self, name, value, update):
@@ -37,18 +37,18 @@ class Curves:
         self._writer.write_event(event)
 
     def update(self, update, loss, lr):
-        """Note an update: its number from 1, its mean loss in nats, its learning rate."""
+        """Record an update: its number from 1, its mean loss in nats, its learning rate."""
         self._add("train/loss", loss, update)
         self._add("train/learning_rate", lr, update)
 
     def measure(self, split, update, loss=None, accuracy=None):
-        """Note a measurement after `update` updates: mean loss in nats and accuracy as a fraction, where measured."""
+        """Record a measurement after `update` updates: mean loss in nats and accuracy as a fraction, where measured."""
         for name, value in (("loss", loss), ("accuracy", accuracy)):
             if value is not None:
                 self._add(f"{split}/{name}", value, update)
 
     def flush(self):
-        """Bring everything noted so far to the file."""
+        """Write all records so far to the file."""
         self._writer.flush()
 
     def close(self):

@@ -1,4 +1,4 @@
-"""The device that trains and the precision that it trains in."""
+"""The device and the precision of training."""
 
 import torch
 

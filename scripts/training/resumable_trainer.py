@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer, whose runs resume bit for bit from states of the study's own."""
+"""Hugging Face's Trainer, whose runs resume bit for bit from the study's states."""
 
 import dataclasses
 import json
@@ -22,13 +22,13 @@ def moving(model):
 
 
 class ResumableTrainer(Trainer):
-    """The Trainer, which hands out its state before an update and takes such a state up.
+    """The Trainer, which hands out its state before an update and restores such a state.
 
     A subclass adds its records to `_state` and `_take_up`.
 
     Attributes:
         save: function that is given the state after every `save_every` updates (0: never).
-        saved: such a state, to resume from, or None.
+        saved: state to resume from, or None.
     """
 
     def __init__(self, save, save_every, saved, **kwargs):
@@ -37,11 +37,11 @@ class ResumableTrainer(Trainer):
         super().__init__(**kwargs)
 
     def train(self):
-        """Train from the start, or on from `saved`."""
+        """Train from the start, or resume from `saved`."""
         if self.saved is None:
             super().train()
             return
-        # The number of updates made is all that the Trainer takes from a file; the rest is `_take_up`'s.
+        # The Trainer takes only the number of updates from a file; `_take_up` does the rest.
         with tempfile.TemporaryDirectory() as place:
             write_text(os.path.join(place, TRAINER_STATE_NAME), self.saved["trainer"])
             super().train(resume_from_checkpoint=place)
@@ -54,9 +54,9 @@ class ResumableTrainer(Trainer):
         return super().training_step(model, inputs, num_items_in_batch)
 
     def _begin_update(self):
-        """Take up or hand out the state before an update: what belongs to the updates so far is then done.
+        """Restore or hand out the state before an update, when everything of the updates so far is done.
 
-        The random state is that of this very moment, so it does not matter what a resumed Trainer drew before.
+        The random state is that of this moment, so a resumed Trainer's earlier draws do not matter.
         """
         done = self.state.global_step
         if self.saved is not None:
@@ -66,7 +66,7 @@ class ResumableTrainer(Trainer):
             self.save(self._state())
 
     def _state(self):
-        """Return all that the rest of the run depends on: tensors (the live ones) and plain values."""
+        """Return everything that the rest of the run depends on: tensors (the live ones) and plain values."""
         return {
             "updates": self.state.global_step,
             "trainer": json.dumps(dataclasses.asdict(self.state)),
@@ -75,14 +75,14 @@ class ResumableTrainer(Trainer):
             "scheduler": self.lr_scheduler.state_dict(),
             "random": torch.get_rng_state(),
             "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-            # The losses that the Trainer will log are means since it last did, and since the start.
+            # The losses that the Trainer will log are means since its last log entry, and since the start.
             "loss_to_log": self._tr_loss,
             "logged_after": self._globalstep_last_logged,
             "logged_losses": self._total_loss_scalar,
         }
 
     def _take_up(self, state):
-        """Become the Trainer that `_state` described; the Trainer itself has skipped to the place in the epoch."""
+        """Restore a state from `_state`; the Trainer itself has skipped to the place in the epoch."""
         with torch.no_grad():
             for name, tensor in moving(self.model).items():
                 tensor.copy_(state["weights"][name])
@@ -103,15 +103,15 @@ class ResumableTrainer(Trainer):
         return grad_norm
 
     def floating_point_ops(self, inputs):
-        """Skip the estimate that walks over all modules at every update."""
+        """Skip an estimate that visits all modules at every update."""
         return 0
 
 
 def trainer_arguments(folder, seed, device, **given):
-    """Return the Trainer's arguments: those that every training shares, and those given.
+    """Return the Trainer's arguments: those that every training shares, and the given ones.
 
     Args:
-        folder: for the Trainer's scratch files.
+        folder: folder for the Trainer's scratch files.
         seed: seed of the run.
         device: "cpu" or "cuda".
         **given: arguments of `TrainingArguments`.
@@ -120,13 +120,13 @@ def trainer_arguments(folder, seed, device, **given):
         output_dir=folder,
         seed=seed,
         use_cpu=device == "cpu",
-        # Else a loss that is not a number would be left out; each Trainer here refuses it.
+        # Without this the Trainer would leave out a loss that is not a number; every Trainer here refuses one.
         logging_nan_inf_filter=False,
         # The study writes the curves itself.
         report_to=[],
         remove_unused_columns=False,
         **given,
     )
-    # One device, however many there are: two would change the batch.
+    # One device is used however many there are: two would change the batch.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments

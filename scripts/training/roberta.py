@@ -39,12 +39,12 @@ HEAD = {
     "out_proj.bias": "classifier.out_proj.bias",
 }
 TOKEN_TYPES = "roberta.embeddings.token_type_embeddings.weight"
-# Left out by fairseq itself when it loads a checkpoint: counters, not weights.
+# fairseq itself leaves out these counters, which are no weights, when it loads a checkpoint.
 IGNORED = re.compile(r"(^|\.)version$|\._float_tensor$|^encoder\._ema$|^encoder\.regression_head\.")
 
 
 def upgrade_names(state):
-    """Return a state dictionary under the names of fairseq 0.12, whatever release wrote it.
+    """Return a state dictionary under the names of fairseq 0.12, whichever release wrote it.
 
     Args:
         state: {name: tensor}; not changed.
@@ -63,7 +63,7 @@ def upgrade_names(state):
             continue
         stacked = re.fullmatch(r"(.*)in_proj_(weight|bias)", name)
         if stacked:
-            # Once one matrix, queries above keys above values: (3 D, D).
+            # This was once one matrix, queries above keys above values: (3 D, D).
             parts = tensor.chunk(3, dim=0)
             for projection, part in zip(("q_proj", "k_proj", "v_proj"), parts, strict=True):
                 upgraded[f"{stacked[1]}{projection}.{stacked[2]}"] = part
@@ -105,7 +105,7 @@ def sizes(state, source="the checkpoint"):
 
     Args:
         state: {name: tensor} under fairseq 0.12's names.
-        source: where it comes from, for messages.
+        source: its origin, for messages.
 
     Returns:
         dict: layers, width, ffn_width, max_positions, rows (vocabulary).

@@ -3,7 +3,7 @@
 
 def warmup_updates(total_updates, warmup_ratio):
     """Return the updates of the warm-up: floor(ratio * total)."""
-    # A ratio such as 0.06 is not exact in binary: 0.06 * 1150 is 68.99999999999999, and 69 is meant.
+    # A ratio such as 0.06 is not exact in binary: 0.06 * 1150 is 68.99999999999999 where 69 is intended.
     return int(round(total_updates * warmup_ratio, 9))
 
 

@@ -1,4 +1,4 @@
-"""Resumable training state: a folder that Snakemake does not wipe, named by all that affects the result."""
+"""Resumable training state: a folder that Snakemake does not wipe, named after everything that affects the result."""
 
 import hashlib
 import inspect
@@ -19,7 +19,7 @@ def state_folder(root, key):
 
     Args:
         root: folder of all states of a kind.
-        key: JSON-able value holding everything that affects the result; another key never finds this state.
+        key: JSON-able value with everything that affects the result; another key never finds this state.
     """
     text = json.dumps(key, sort_keys=True)
     folder = os.path.join(root, hashlib.sha256(text.encode()).hexdigest()[:16])
@@ -35,7 +35,7 @@ def code_hash(*objects):
 
 
 def save_state(folder, state):
-    """Write `state.pt`: killed at any moment, it leaves a whole one, the new or the earlier.
+    """Write `state.pt`: a kill at any moment leaves a whole file, the new or the earlier one.
 
     The run's other files in the folder only grow or are written once. Their lengths go into the state, so that
     `load_state` finds them as they are now.
@@ -49,7 +49,7 @@ def save_state(folder, state):
     """
     files = {name: os.path.getsize(os.path.join(folder, name)) for name in _files(folder)}
     for name in files:
-        # A state that outlives a power cut must not outlive what it counts on.
+        # A state must not survive a power cut that its other files do not.
         sync(os.path.join(folder, name))
     with atomic_path(os.path.join(folder, STATE)) as temporary, open(temporary, "wb") as handle:
         torch.save({**state, "files": files}, handle)
@@ -65,7 +65,7 @@ def load_state(folder):
         folder: the run's state folder.
 
     Returns:
-        dict: what `save_state` was given, on the CPU; only tensors and plain values are unpickled.
+        dict: the state given to `save_state`, on the CPU; only tensors and plain values are unpickled.
     """
     state = _read(folder)
     kept = state.pop("files") if state else {}
@@ -86,7 +86,7 @@ def _read(folder):
     if not os.path.exists(path):
         return None
     try:
-        # PyTorch does not compare its archive's checksums; a changed byte would be a changed weight.
+        # PyTorch does not compare its archive's checksums, so a changed byte would be a changed weight.
         with zipfile.ZipFile(path) as archive:
             whole = archive.testzip() is None
         state = torch.load(path, map_location="cpu", weights_only=True) if whole else {}
@@ -101,6 +101,6 @@ def _read(folder):
 
 
 def _files(folder):
-    """Return the names, from the folder, of the run's own files."""
+    """Return the names of the run's files in the folder."""
     paths = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
     return sorted({os.path.relpath(path, folder) for path in paths} - {KEY, STATE})

@@ -1,4 +1,4 @@
-"""Proof that a run starts from the weights it claims: names and content hashes, tensor by tensor."""
+"""Proof that a run starts from the weights that it claims: names and content hashes, tensor by tensor."""
 
 import hashlib
 
@@ -11,12 +11,12 @@ def tensor_sha256(tensor):
     """Return the SHA-256 of a tensor's float32 values in C order, its shape included."""
     tensor = tensor.detach().to("cpu", torch.float32).contiguous()
     digest = hashlib.sha256(str(tuple(tensor.shape)).encode())
-    digest.update(tensor.flatten().numpy())  # the values where they lie: no copy
+    digest.update(tensor.flatten().numpy())  # hashed in place, without a copy
     return digest.hexdigest()
 
 
 def is_constant(tensor):
-    """Return whether all values are equal: zero biases and unit LayerNorms are alike in every model."""
+    """Return whether all values are equal: zero biases and unit LayerNorms are the same in every model."""
     return tensor.numel() == 0 or bool((tensor == tensor.flatten()[0]).all())
 
 
@@ -46,22 +46,22 @@ def prove_weights(memory, reference, init, head, draw_again=None):
         if name.startswith(head):
             heads.append(name)
             continue
-        own, theirs = tensor_sha256(tensor), reference_hashes.get(name)
-        status = "absent" if theirs is None else "equal" if own == theirs else "different"
-        tensors[name] = {"sha256": own, "checkpoint_sha256": theirs, "status": status}
+        ours, theirs = tensor_sha256(tensor), reference_hashes.get(name)
+        status = "absent" if theirs is None else "equal" if ours == theirs else "different"
+        tensors[name] = {"sha256": ours, "checkpoint_sha256": theirs, "status": status}
         if is_constant(tensor):
             constant.append(name)
-    of = {"equal": [], "different": [], "absent": []}
+    names = {"equal": [], "different": [], "absent": []}
     for name, entry in tensors.items():
-        of[entry["status"]].append(name)
+        names[entry["status"]].append(name)
     if not tensors:
         raise StudyError("the model has no tensor besides its classification head: nothing can be proved")
-    if init == "pretrained" and of["absent"]:
-        raise StudyError(f"the checkpoint has no tensor {of['absent'][0]}: {len(of['absent'])} would stay random")
-    if init == "pretrained" and of["different"]:
-        raise StudyError(f"tensor {of['different'][0]} was not loaded from the checkpoint: its values differ")
+    if init == "pretrained" and names["absent"]:
+        raise StudyError(f"the checkpoint has no tensor {names['absent'][0]}: {len(names['absent'])} would stay random")
+    if init == "pretrained" and names["different"]:
+        raise StudyError(f"tensor {names['different'][0]} was not loaded from the checkpoint: its values differ")
     if init == "random":
-        # A random model must be new under every name: a tensor may have been copied to another one.
+        # A random model must be new under every name, because a tensor may have been copied to another name.
         known = set(reference_hashes.values())
         loaded = [n for n, t in tensors.items() if t["sha256"] in known and n not in constant]
         if loaded and draw_again:
@@ -72,9 +72,9 @@ def prove_weights(memory, reference, init, head, draw_again=None):
             raise StudyError(f"the random arm holds the checkpoint's tensor {loaded[0]}: it is not random")
     return {
         "init": init,
-        "n_equal": len(of["equal"]),
-        "n_different": len(of["different"]),
-        "n_absent": len(of["absent"]),
+        "n_equal": len(names["equal"]),
+        "n_different": len(names["different"]),
+        "n_absent": len(names["absent"]),
         "head": sorted(heads),
         "constant": sorted(constant),
         "unused": sorted(name for name in reference if name not in memory and not name.startswith(head)),

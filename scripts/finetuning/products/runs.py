@@ -1,4 +1,4 @@
-"""What every fine-tuning run leaves, and the proof that its weights are what they should be."""
+"""The files of every fine-tuning run, and the proof of its starting weights."""
 
 from study.products import CURVE, RUN, Product
 

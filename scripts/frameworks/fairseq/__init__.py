@@ -16,7 +16,7 @@ STEPS = {
     "select_checkpoint": "finetuning/select_checkpoint.py",
     "evaluate_fairseq": "frameworks/fairseq/score.py",
 }
-# Of the flags that its command lines always have: a person would leave them out.
+# Its command lines always have these flags, which a person would leave out.
 FLAG_DEFAULTS = {
     "--workers": "1",
     "--classification-head-name": "sentence_classification_head",

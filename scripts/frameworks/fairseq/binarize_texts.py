@@ -18,7 +18,7 @@ def main(reviews, labels, model, dictionary, folder, pieces, splits, max_positio
         folder: data folder to write.
         pieces: folder to write: `{split}.pieces`, space-joined pieces, at most max_positions - 2 a review.
         splits: names of the splits.
-        max_positions: tokens of an input, <s> and </s> among them.
+        max_positions: tokens of an input, including <s> and </s>.
         classes: names of the classes in order.
 
     Raises:
@@ -34,7 +34,7 @@ def main(reviews, labels, model, dictionary, folder, pieces, splits, max_positio
             write_lines(os.path.join(cut, f"{split}.pieces"), encode(processor, texts, max_positions - 2))
         lines = {split: os.path.join(cut, f"{split}.pieces") for split in splits}
         binarize(lines, dictionary, os.path.join(temporary, "input0"))
-        # Class k is label k, whatever the labels' frequencies: fairseq's own label dictionary is sorted by them.
+        # Class k is label k, whatever the labels' frequencies: fairseq sorts its label dictionary by them.
         label_dictionary = os.path.join(temporary, "label-dict.txt")
         write_lines(label_dictionary, [f"{k} 1" for k in range(len(classes))])
         binarize(labels, label_dictionary, os.path.join(temporary, "label"))

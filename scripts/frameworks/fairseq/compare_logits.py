@@ -1,4 +1,4 @@
-"""Prove that a model computes the same in both frameworks: encoder and fine-tuned classifiers, converted both ways."""
+"""Verify that a model computes the same in both frameworks: encoder and fine-tuned classifiers, converted both ways."""
 
 import os
 
@@ -20,7 +20,7 @@ TOLERANCE = 1e-4
 
 
 def encode(model, sequences, batch_size):
-    """Return what the encoder computes for reviews.
+    """Return the encoder's outputs for reviews.
 
     Args:
         model: RobertaForMaskedLM.
@@ -36,9 +36,9 @@ def encode(model, sequences, batch_size):
         for batch in length_sorted_batches([len(sequence) for sequence in sequences], batch_size):
             hidden = model.roberta(**pad_batch([sequences[i] for i in batch])).last_hidden_state
             for row, i in enumerate(batch):
-                own = hidden[row, : len(sequences[i])]
-                features[i] = own.numpy()
-                vocabulary[i] = model.lm_head(own[len(own) // 2]).numpy()
+                states = hidden[row, : len(sequences[i])]
+                features[i] = states.numpy()
+                vocabulary[i] = model.lm_head(states[len(states) // 2]).numpy()
     return np.concatenate(features), np.stack(vocabulary)
 
 
@@ -67,10 +67,10 @@ def main(
     Args:
         fairseq, fairseq_selected: folder of checkpoints and `selected.json` of the fairseq run: converted here.
         huggingface, huggingface_selected: the same of the Hugging Face run, as it was saved.
-        logits: what the rule `score_logits_fairseq` wrote.
+        logits: output of the rule `score_logits_fairseq`.
         folder: the converted checkpoint.
         token_ids: `.npz` of the validation reviews.
-        table: TSV to write: `COLUMNS`; differences are in logits or, for features, in the encoder's own unit.
+        table: TSV to write: `COLUMNS`; differences are in logits or, for features, in the encoder's unit.
         batch_size: reviews scored at once.
         threads: CPU threads.
 

@@ -1,4 +1,4 @@
-"""Prove that both frameworks read the same input: token ids and labels of every example of a split."""
+"""Verify that both frameworks read the same input: token ids and labels of every example of a split."""
 
 import os
 
@@ -8,8 +8,8 @@ from common.files import write_json
 from finetuning.token_ids import read_token_ids
 from training.fairseq_commands import import_fairseq
 
-BOS = 0  # what --init-token prepends
-SHOWN = 12  # ids around a difference that a message shows
+BOS = 0  # --init-token prepends this id
+SHOWN = 12  # a message shows this many ids around a difference
 
 
 def read_fairseq(data, split):
@@ -97,10 +97,10 @@ def main(token_ids, data, split, parity):
         parity: JSON file to write.
 
     Raises:
-        StudyError: any example differs; names the split, the line and both lists around the place.
+        StudyError: any example differs; the message names the split, the line and both lists around the place.
     """
     ours, labels = read_token_ids(token_ids)
-    # fairseq's folder of a subset (`train-300`) calls it `train`.
+    # In the folder of a subset (`train-300`) fairseq calls it `train`.
     theirs, classes = read_fairseq(data, split.partition("-")[0])
     result = {"split": split} | compare(ours, theirs, labels, classes)
     if result["differing"]:

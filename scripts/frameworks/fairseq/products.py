@@ -1,9 +1,9 @@
-"""The proof that fairseq and Hugging Face compute the same logits from the study's checkpoint."""
+"""The check that fairseq and Hugging Face compute the same logits from the study's checkpoint."""
 
 from common.arms import CHECKPOINT, arms_in
 from study.products import Product
 
-# Whose token ids and logits are proved alike.
+# Token ids and logits of these frameworks are compared.
 BOTH = ("fairseq", "huggingface")
 
 

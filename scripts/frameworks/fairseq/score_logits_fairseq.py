@@ -21,7 +21,7 @@ def load(model, state, may_lack):
     Args:
         model: fairseq's RobertaModel with a classification head.
         state: {name: tensor}.
-        may_lack: prefix of the names that the weights may be without.
+        may_lack: prefix of the names that the weights may lack.
 
     Raises:
         StudyError: any other name is missing, or has no place.
@@ -33,7 +33,7 @@ def load(model, state, may_lack):
 
 
 def encode(model, dataset, batch_size):
-    """Return what the encoder computes for reviews.
+    """Return the encoder's outputs for reviews.
 
     Args:
         model: fairseq's RobertaModel.
@@ -50,9 +50,9 @@ def encode(model, dataset, batch_size):
             sample = dataset.collater([dataset[i] for i in batch])
             hidden, _ = model(sample["net_input"]["src_tokens"], features_only=True)
             for row, i in enumerate(batch):
-                own = hidden[row, : dataset.size(i)]
-                features[i] = own.numpy()
-                vocabulary[i] = model.encoder.lm_head(own[len(own) // 2]).numpy()
+                states = hidden[row, : dataset.size(i)]
+                features[i] = states.numpy()
+                vocabulary[i] = model.encoder.lm_head(states[len(states) // 2]).numpy()
     return {"features": np.concatenate(features), "vocabulary": np.stack(vocabulary)}
 
 

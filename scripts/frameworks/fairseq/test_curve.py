@@ -1,4 +1,4 @@
-"""Accuracy on test of every kept epoch of a fairseq run: for the curves only, after training."""
+"""Accuracy on test after every kept epoch of a fairseq run: computed after training, for figures only."""
 
 import os
 

@@ -20,7 +20,7 @@ from training.state import STATE
 from training.weights import prove_weights
 
 HISTORY = "history.jsonl"
-# The weights whose law a run records: only the head's are fresh in every run.
+# The run records how these weights were drawn: only the head's are fresh in every run.
 HEAD_WEIGHTS = {
     "head_dense": f"classification_heads.{HEAD}.dense.weight",
     "head_projection": f"classification_heads.{HEAD}.out_proj.weight",
@@ -35,7 +35,7 @@ ENCODER_WEIGHTS = {
 
 
 def protocol_flags(tuning):
-    """Return the flags that the study's settings decide: dropout, optimizer, schedule, batches, seeds."""
+    """Return the flags set by the study: dropout, optimizer, schedule, batches, seeds."""
     settings = tuning.settings
     return {
         "--dropout": settings["dropout"],
@@ -71,16 +71,16 @@ def training_arguments(tuning, data, checkpoint, architecture, resumed):
         data: binarized train and valid reviews, `input0/` and `label/`.
         checkpoint: path of `model.pt`, restored by a pretrained run.
         architecture: sizes of the encoder (config section `checkpoint.architecture`).
-        resumed: whether the run continues from its saved state.
+        resumed: True where the run continues from its saved state.
     """
-    # What a checkpoint holds besides weights is another run's; what a state holds is this one's.
+    # Everything besides weights belongs to another run in a checkpoint, and to this run in a saved state.
     switches = ("--reset-optimizer", "--reset-dataloader", "--reset-meters", "--reset-lr-scheduler")
     if resumed:
         start, switches = os.path.abspath(tuning.place(STATE)), ()
     elif tuning.init == "pretrained":
         start = os.path.abspath(checkpoint)
     else:
-        # A path that cannot exist: fairseq then keeps its fresh weights. Said here so that it is explicit.
+        # This path cannot exist, so fairseq keeps its fresh weights.
         start = os.path.abspath(tuning.place("random-initialisation"))
     flags = {
         "--task": "review_classification",
@@ -102,7 +102,7 @@ def training_arguments(tuning, data, checkpoint, architecture, resumed):
         "--restore-file": start,
     }
     arguments = [data, *(str(word) for flag in flags.items() for word in flag)]
-    # Examples keep their file's order inside the data set: the batch plan does the shuffling.
+    # Examples keep their file's order inside the data set; the batch plan shuffles them.
     switches += ("--no-shuffle", "--maximize-best-checkpoint-metric")
     return [*arguments, *switches, "--no-last-checkpoints", "--no-save-optimizer-state"]
 
@@ -125,11 +125,11 @@ def means(record, measure):
 
 
 def initialisation(model, init, drawn):
-    """Return by which law the weights were drawn that were not loaded.
+    """Return the distributions that weights were drawn from where they were not loaded.
 
     Args:
         model: fairseq's RobertaModel with a classification head, before its first update.
-        init: "pretrained": only the head is fresh; "random": everything is.
+        init: "pretrained": only the head is fresh; "random": all weights are.
         drawn: {name of a parameter: `training.draws.Draw`}.
     """
     return describe_start(model, HEAD_WEIGHTS | (ENCODER_WEIGHTS if init == "random" else {}), drawn)
@@ -141,7 +141,7 @@ def protocol(task, tuning, drawn):
     Args:
         task: the plug-in's task of the finished run.
         tuning: the `finetuning.runs.Run` (only for what fairseq has no object for).
-        drawn: what `initialisation` returned before training.
+        drawn: result of `initialisation` before training.
     """
     model = task.live_model
     args, head = model.args, model.classification_heads[HEAD]
@@ -160,7 +160,7 @@ def protocol(task, tuning, drawn):
 
 
 def first_weights(tuning, checkpoint):
-    """Return the weights that a run starts from ({name: tensor}), and record what the checkpoint tells of itself.
+    """Return the weights that a run starts from ({name: tensor}), and record the checkpoint's facts.
 
     Args:
         tuning: the `finetuning.runs.Run`; a random one starts from nothing.
@@ -174,7 +174,7 @@ def first_weights(tuning, checkpoint):
 
 
 def restrict(model, settings, arm):
-    """Train no more of the model than the arm asks for, and compute no more of it than the head reads.
+    """Train only the parts that the arm asks for, and compute only the outputs that the head reads.
 
     Args:
         model: fairseq's RobertaModel with a classification head.
@@ -216,12 +216,12 @@ def main(
     save_every,
     checkpoint=None,
 ):
-    """Train one run, or go on with it, and write its checkpoints (one an epoch), history, settings, TensorBoard files.
+    """Train or resume one run, and write its checkpoints (one per epoch), history, settings and TensorBoard files.
 
-    Long: the steps of a run, in their order, and what each argument is.
+    Long: the steps of a run, in their order, and a description of each argument.
 
     Args:
-        data: binarized train and valid reviews; the test split is not in it.
+        data: binarized train and valid reviews, without the test split.
         facts: dict of the columns of `common.arms.ARM`.
         seed: seed of the run.
         architecture: config section `checkpoint.architecture`.
@@ -258,12 +258,12 @@ def main(
     # fairseq reads the state from its file.
     resumed = tuning.resume(states, count_reviews(data), files, code) is not None
     if resumed:
-        reference.clear()  # proved when the run began
+        reference.clear()  # verified when the run began
 
     def inspect(model, drawn):
         laws = initialisation(model, tuning.init, drawn)
         proof = prove_weights(dict(model.named_parameters()), reference, tuning.init, head="classification_heads.")
-        reference.clear()  # a whole copy of the weights, which the training would carry along
+        reference.clear()  # training would keep this whole copy of the weights in memory
         write_json(tuning.place("start.json"), {"proof": proof, "drawn": laws})
 
     task = tasks.ReviewClassification

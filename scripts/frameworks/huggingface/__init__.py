@@ -57,16 +57,16 @@ def arm_settings(finetuning, arm):
     """Return the settings of an arm's runs.
 
     `matched`: without the token-type vector, which fairseq's model lacks. `published`: the defaults of the `run_glue`
-    example: betas (0.9, 0.999), no weight decay, gradients clipped at norm 1, a head drawn as BERT's and with the
-    dropout of the states, a token-type vector, batches at random.
+    example: betas (0.9, 0.999), no weight decay, gradients clipped at norm 1, a head that is drawn as BERT's and has
+        the dropout of the states, a token-type vector, batches at random.
 
     Args:
         finetuning: config section `finetuning`, with protocol and training as the arm has them.
         arm: its entry in `finetuning.arms`.
 
     Returns:
-        dict: also `token_types` (whether the vector that is added to every token is drawn and trained), and `lora`
-        where the arm has it.
+        dict: also `token_types` (True: the vector that is added to every token is drawn and trained), and `lora` where
+            the arm has it.
 
     Source: transformers' `TrainingArguments` and `RobertaConfig`.
     """

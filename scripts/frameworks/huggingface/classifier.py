@@ -1,4 +1,4 @@
-"""Hugging Face's classifier: as a run starts with it (an encoder and a new head), and as it was saved."""
+"""Hugging Face's classifier: new, with an encoder and a fresh head, or as a run saved it."""
 
 import os
 
@@ -11,7 +11,7 @@ from finetuning.encoders import load_classifier, named_classes
 from training.imports import postponed, without
 from training.precision import choose_device
 
-# Accelerate would load the first for Amazon's machines, Transformers the second for the losses of object detection.
+# Accelerate would load boto3 for Amazon's machines, and Transformers scipy for the losses of object detection.
 with without("boto3"), postponed("scipy.optimize"):
     from transformers import RobertaConfig, RobertaForSequenceClassification
 
@@ -24,11 +24,11 @@ def build_model(checkpoint, init, seed, settings, classes=None):
 
     Args:
         checkpoint: Hugging Face folder: its weights when `init` is "pretrained", its sizes only when "random".
-        init: "pretrained" or "random" (Hugging Face's own rule: normal with sd 0.02, zero biases).
+        init: "pretrained" or "random" (Hugging Face's rule: normal with sd 0.02, zero biases).
         seed: seed of the new weights.
         settings: `dropout` (of states and attention), `classifier_dropout`, `head_initialisation`: "bert"
-            (Hugging Face's own) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's), and `token_types`: whether
-            the token-type vector is drawn and trained, or left out as in fairseq's model.
+            (Hugging Face's) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's), and `token_types`: True where
+            the token-type vector is drawn and trained; False leaves it out as in fairseq.
         classes: names of the classes in order; None: two without names.
 
     Raises:
@@ -73,7 +73,7 @@ def build_model(checkpoint, init, seed, settings, classes=None):
 
 
 def adapt(model, init, settings):
-    """Return the model made fairseq's where the settings ask for it: its head's draw, no token-type vector.
+    """Return the model changed to fairseq's where the settings ask for it: its head's draw, no token-type vector.
 
     A random vector that is added to every token takes a third of the variance that the first LayerNorm sees, so a
     random arm that has one learns more slowly.

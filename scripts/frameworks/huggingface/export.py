@@ -9,7 +9,7 @@ def load_trained(checkpoints, epoch, converted):
     Args:
         checkpoints: the run's folder of `epoch{epoch}/`.
         epoch: 1-based.
-        converted: not used: the run's own folder has its sizes.
+        converted: not used: the run's folder has its sizes.
 
     Raises:
         StudyError: the folder is missing or does not hold every tensor.

@@ -1,4 +1,4 @@
-"""An arm that trains LoRA's updates beside a frozen encoder."""
+"""Arms that train LoRA's updates beside a frozen encoder."""
 
 import copy
 
@@ -13,11 +13,11 @@ def linear_names(model, wanted, head, arm):
     Args:
         model: the classifier.
         wanted: "all-linear", or a list of ends of names.
-        head: prefix of the head's names, or prefixes of all that is trained in any case.
+        head: prefix of the head's names, or prefixes of everything that every arm trains.
         arm: its name in messages.
 
     Raises:
-        StudyError: an end that no linear module of the encoder has.
+        StudyError: no linear module of the encoder ends that way.
     """
     names = [
         name
@@ -36,7 +36,7 @@ def linear_names(model, wanted, head, arm):
 
 
 def add_lora(model, lora, head, arm):
-    """Put LoRA beside the encoder's linear modules, in place: they are frozen, the updates and the head are trained.
+    """Add LoRA to the encoder's linear modules in place: they are frozen; the updates and the head are trained.
 
     Args:
         model: the classifier, its weights proved; the updates' first values follow from PyTorch's random state.
@@ -44,7 +44,7 @@ def add_lora(model, lora, head, arm):
         head, arm: see `linear_names`.
 
     Returns:
-        function: returns a copy of the model with the updates merged into its weights, as it is saved.
+        function: returns a copy of the model to save, with the updates merged into its weights.
 
     Raises:
         StudyError: see `linear_names`.

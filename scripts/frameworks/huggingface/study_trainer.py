@@ -18,7 +18,7 @@ from training.imports import without
 from training.process import release_memory
 from training.schedule import learning_rate
 
-# PEFT, which the Trainer loads, would load it for 4-bit weights.
+# PEFT, which the Trainer loads, would load bitsandbytes for 4-bit weights.
 with without("bitsandbytes"):
     from training.resumable_trainer import ResumableTrainer, TrainingArguments, trainer_arguments
 
@@ -96,7 +96,7 @@ class StudyTrainer(ResumableTrainer):
         self.seen = 0
 
     def get_train_dataloader(self):
-        """Return batches of the plan that both frameworks follow."""
+        """Return the loader of the batch plan that both frameworks follow."""
         plan = PlannedBatches(
             self.train_dataset.lengths, self.settings["batch_size"], self.args.data_seed, self.settings["batching"]
         )
@@ -105,7 +105,7 @@ class StudyTrainer(ResumableTrainer):
         return PlannedLoader(self.train_dataset, batch_sampler=plan, collate_fn=pad)
 
     def create_optimizer(self, model=None):
-        """Return fused AdamW with decay on every tensor (the Trainer's own spares biases and LayerNorms)."""
+        """Return fused AdamW with decay on every tensor (the Trainer's exempts biases and LayerNorms)."""
         if self.optimizer is None:
             self.optimizer = torch.optim.AdamW(
                 [weights for weights in self.model.parameters() if weights.requires_grad],
@@ -134,13 +134,13 @@ class StudyTrainer(ResumableTrainer):
         return super()._state() | kept
 
     def _take_up(self, state):
-        """Take up the records as well."""
+        """Restore the records as well."""
         super()._take_up(state)
         self.records, self.rates = json.loads(state["records"]), state["rates"]
         self.sums, self.seen = state["sums"].to(self.sums.device), state["seen"]
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """Return the mean cross entropy of a training batch, the forward pass under autocast when asked for."""
+        """Return the mean cross entropy of a training batch, with the forward pass under autocast on request."""
         labels = inputs["labels"]
         autocast = torch.autocast(
             self.args.device.type, dtype=torch.bfloat16, enabled=self.tuning.precision == "bfloat16"
@@ -188,7 +188,7 @@ class StudyTrainer(ResumableTrainer):
         return metrics
 
     def _save_checkpoint(self, model, trial):
-        """Save the weights only, under the epoch's number (the Trainer's name is the update's)."""
+        """Save the weights only, under the epoch's number (the Trainer would use the update's)."""
         folder = os.path.join(self.tuning.place("checkpoints"), f"epoch{len(self.records)}")
         (self.merged() if self.merged else self.model).save_pretrained(folder)
         grant(os.path.join(folder, "model.safetensors"))
@@ -196,7 +196,7 @@ class StudyTrainer(ResumableTrainer):
 
 
 def training_arguments(tuning):
-    """Return the Trainer's arguments; what they do not govern (see `StudyTrainer`) is left out."""
+    """Return the Trainer's arguments, without those that `StudyTrainer` overrides."""
     settings = tuning.settings
     return trainer_arguments(
         tuning.place("trainer"),
@@ -216,7 +216,7 @@ def training_arguments(tuning):
 
 
 def as_call(arguments):
-    """Return the Trainer's arguments that are not its defaults, as the call that gives them."""
+    """Return the call that sets the Trainer's arguments that are not defaults."""
     defaults = TrainingArguments(output_dir=arguments.output_dir, use_cpu=arguments.use_cpu).to_dict()
     given = {name: value for name, value in arguments.to_dict().items() if value != defaults[name]}
     given |= {"output_dir": arguments.output_dir, "use_cpu": arguments.use_cpu}
@@ -224,7 +224,7 @@ def as_call(arguments):
 
 
 def make_trainer(tuning, model, reviews, save_every, saved, merged=None):
-    """Return the Trainer of a run, whose scratch files lie in the run's folder.
+    """Return the Trainer of a run, with its scratch files in the run's folder.
 
     Args:
         tuning: the `finetuning.runs.Run`.

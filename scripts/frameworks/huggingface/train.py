@@ -31,7 +31,7 @@ from training.draws import RecordedDraws, describe_start
 from training.last_layer import train_first_position
 from training.weights import prove_weights
 
-# What decides a run's result besides its settings and files.
+# These decide a run's result besides its settings and files.
 CODE = (
     batching,
     draws,
@@ -47,7 +47,7 @@ CODE = (
     classifier,
     study_trainer,
 )
-# The weights whose law a run records: only the head's are fresh in every run.
+# The run records how these weights were drawn: only the head's are fresh in every run.
 HEAD_WEIGHTS = {"head_dense": "classifier.dense.weight", "head_projection": "classifier.out_proj.weight"}
 ENCODER_WEIGHTS = {
     "embeddings": "roberta.embeddings.word_embeddings.weight",
@@ -59,23 +59,23 @@ ENCODER_WEIGHTS = {
 
 
 def positions_of(model):
-    """Return the tokens of an input that the lab's RoBERTa has places for."""
+    """Return the number of tokens that the study's RoBERTa has positions for."""
     return model.config.max_position_embeddings - 2
 
 
 def initialisation(model, init, drawn):
-    """Return by which law the weights were drawn that were not loaded.
+    """Return the distributions that weights were drawn from where they were not loaded.
 
     Args:
         model: RobertaForSequenceClassification before its first update.
-        init: "pretrained": only the head is fresh; "random": everything is.
+        init: "pretrained": only the head is fresh; "random": all weights are.
         drawn: {name of a parameter: `training.draws.Draw`}.
     """
     return describe_start(model, HEAD_WEIGHTS | (ENCODER_WEIGHTS if init == "random" else {}), drawn)
 
 
 def start(tuning, checkpoint, classes):
-    """Return a run's model before its first update, and by which laws its fresh weights were drawn.
+    """Return a run's model before its first update, and the distributions of its fresh weights.
 
     Args:
         tuning: the `finetuning.runs.Run`.
@@ -89,7 +89,7 @@ def start(tuning, checkpoint, classes):
 
 
 def start_encoder(tuning, folder, classes):
-    """Return the model of an arm that starts from another's encoder, and the names of its fresh tensors.
+    """Return the model of an arm that starts from an external encoder, and the names of its fresh tensors.
 
     Args:
         tuning: the `finetuning.runs.Run`.
@@ -100,7 +100,7 @@ def start_encoder(tuning, folder, classes):
 
 
 def encoder_protocol(trainer, fresh, taken):
-    """Return what `protocol` returns, of an arm that starts from another's encoder: its own head and its own draw.
+    """Return the `protocol` of an arm that starts from an external encoder, with that encoder's head and draw.
 
     Args:
         trainer: StudyTrainer of the finished run.
@@ -131,7 +131,7 @@ def encoder_protocol(trainer, fresh, taken):
 
 
 def always_trained(model, fresh):
-    """Return the prefixes of the modules that any arm trains of another's encoder: its head, and what no file has.
+    """Return the prefixes of the modules that every arm trains in an external encoder: its head and new parts.
 
     A pooler that was drawn at random and frozen would hide the encoder from the head.
 
@@ -148,7 +148,7 @@ def restrict(model, settings, head, arm):
     Args:
         model: the classifier, its weights proved.
         settings: settings of the run.
-        head: prefix or prefixes of what any arm trains.
+        head: prefix or prefixes of the modules that every arm trains.
         arm: its name.
 
     Returns:
@@ -164,10 +164,10 @@ def protocol(trainer, drawn):
 
     Args:
         trainer: StudyTrainer of the finished run.
-        drawn: what `initialisation` returned before training.
+        drawn: result of `initialisation` before training.
     """
     model = trainer.model
-    optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)  # Accelerate wraps it
+    optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)  # Accelerate wraps the optimizer
     positions = positions_of(model)
     modules = [(n, module) for n, module in model.roberta.named_modules() if "lora_" not in n]
     dropouts = {n: module.p for n, module in modules if isinstance(module, torch.nn.Dropout)}
@@ -185,7 +185,7 @@ def protocol(trainer, drawn):
         "precision": trainer.tuning.precision,
     }
     found |= restricted(trainer.tuning.settings)
-    # What fairseq's model has no place for is recorded only where it takes part: matched mode then refuses it.
+    # Settings that fairseq's model lacks are recorded only where they take part; matched mode then refuses them.
     if model.roberta.embeddings.token_type_embeddings.weight.requires_grad:
         found["token_types"] = "one vector, added to every token"
     return found
@@ -209,9 +209,9 @@ def main(
     save_every,
     classes=None,
 ):
-    """Train one run, or go on with it, and write its checkpoints (one an epoch), history, settings, TensorBoard files.
+    """Train or resume one run, and write its checkpoints (one per epoch), history, settings and TensorBoard files.
 
-    Long: the steps of a run, in their order, and what each argument is.
+    Long: the steps of a run, in their order, and a description of each argument.
 
     Args:
         train: `.npz` of the training split's token ids.
@@ -223,7 +223,7 @@ def main(
         checkpoints: folder to write: `epoch1/`, `epoch2/`, ...
         history: TSV file to write.
         run: JSON file to write.
-        weights: JSON file to write: the proof of what the run started from.
+        weights: JSON file to write: the proof of the run's start.
         tensorboard: folder to write.
         threads: CPU threads.
         states: see `finetuning.runs.Run.resume`.
@@ -236,31 +236,32 @@ def main(
     transformers_logging.set_verbosity_warning()
     tuning = Run(facts, seed, settings, threads)
     reviews = {"train": Reviews(train), "valid": Reviews(valid)}
-    own = facts["model"] != CHECKPOINT
-    model, drawn = (start_encoder if own else start)(tuning, checkpoint, classes)
-    taken = read_json(os.path.join(checkpoint, "conversion.json")) if own else None
-    limit = taken["max_positions"] if own else positions_of(model)
+    external = facts["model"] != CHECKPOINT
+    model, drawn = (start_encoder if external else start)(tuning, checkpoint, classes)
+    taken = read_json(os.path.join(checkpoint, "conversion.json")) if external else None
+    limit = taken["max_positions"] if external else positions_of(model)
     longest = max(reviews["train"].lengths + reviews["valid"].lengths)
     if longest > limit:
         raise StudyError(f"{train} or {valid} has an input of {longest} tokens, the model {limit} positions")
     files = {name: os.path.join(checkpoint, name) for name in ("config.json", "model.safetensors")}
     files |= {"train": train, "valid": valid}
     sizes = {split: len(part) for split, part in reviews.items()}
-    # Of a resumed run too: its state is taken up at its first update, and the start is drawn again, alike.
+    # This also applies to a resumed run: its start is drawn again, identically, and its state restored at the first
+    # update.
     reference = load_file(files["model.safetensors"])
-    if own:
+    if external:
         proof, head = prove_encoder(model, drawn, reference, tuning.init), always_trained(model, drawn)
     else:
         proof, head = prove_weights(dict(model.named_parameters()), reference, tuning.init, head=HEAD), HEAD
-    del reference  # a whole copy of the weights, which the training would carry along
-    if not own:
+    del reference  # training would keep this whole copy of the weights in memory
+    if not external:
         train_first_position(model.roberta.encoder.layer)
     merged = restrict(model, settings, head, facts["arm"])
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()
     trainer.train()
     tuning.end(trainer.records)
-    found = encoder_protocol(trainer, drawn, taken) if own else protocol(trainer, drawn)
+    found = encoder_protocol(trainer, drawn, taken) if external else protocol(trainer, drawn)
     outputs = {"checkpoints": checkpoints, "tensorboard": tensorboard}
     outputs |= {"history": history, "run": run, "weights": weights}
     tuning.finish(outputs, trainer.records, proof, found, device=tuning.device)

@@ -1,6 +1,6 @@
 """Models that know no language: the majority class, TF-IDF of words, n-grams of characters.
 
-Each is a function of the texts alone: no seed changes it.
+Each depends on the texts alone: no seed changes it.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
-# Arguments of the vectorizer; the largest class looks at nothing.
+# Arguments of the vectorizer; the model of the largest class reads no text.
 FEATURES = {
     "majority": None,
     "tfidf_words": {"analyzer": "word", "ngram_range": (1, 2)},
     "tfidf_characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
 }
-# What a model looks at, in words for the reader.
+# The model's features, in words for the reader.
 WORDS = {
     "tfidf_words": "TF-IDF of words and pairs of words",
     "tfidf_characters": "TF-IDF of 2 to 5 characters within words",
@@ -27,7 +27,7 @@ WORDS = {
 def fit(train, features, penalty=None):
     """Return a simple model fitted on train: a scikit-learn classifier of texts.
 
-    Of more than two classes each has a model of its own against all others, and the surest one answers.
+    With more than two classes, each has a model against all others, and the most confident one answers.
 
     Args:
         train: (texts, labels), labels from 0.
@@ -36,9 +36,9 @@ def fit(train, features, penalty=None):
     """
     texts, labels = train
     if FEATURES[features] is None:
-        # Of equally large classes the first.
+        # Ties go to the first class.
         return DummyClassifier(strategy="prior").fit(texts, labels)
-    # liblinear is deterministic without shuffling and the fastest for two classes and sparse features.
+    # liblinear is deterministic without shuffling, and the fastest for two classes and sparse features.
     model = LogisticRegression(C=penalty, solver="liblinear", random_state=0)
     if len(set(labels)) > 2:
         model = OneVsRestClassifier(model)
@@ -46,7 +46,7 @@ def fit(train, features, penalty=None):
 
 
 def choose(train, valid, features):
-    """Fit a simple model on train; choose C by accuracy on valid, the smallest of equals.
+    """Fit a simple model on train; choose C by accuracy on valid; ties go to the smallest.
 
     Args:
         train, valid: (texts, labels), labels from 0.
@@ -65,7 +65,7 @@ def choose(train, valid, features):
 
 
 def described(model, features, classes):
-    """Return what a fitted model looks at, in words for the reader."""
+    """Return a fitted model's features, in words for the reader."""
     if features in WORDS:
         return WORDS[features]
     largest = int(model.predict([""])[0])
@@ -78,7 +78,7 @@ def n_correct(predictions, labels):
 
 
 def answers(model, texts, n_classes):
-    """Return what a fitted model answers: classes (N,) and probabilities (N, n_classes); 0 of a class never seen."""
+    """Return a fitted model's classes (N,) and probabilities (N, n_classes); a class never seen has 0."""
     found = np.zeros((len(texts), n_classes))
     found[:, np.asarray(model.classes_, dtype=int)] = model.predict_proba(texts)
     return np.asarray(model.predict(texts), dtype=int), found

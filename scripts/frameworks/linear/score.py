@@ -15,7 +15,7 @@ def main(train, train_labels, records, selected, reviews, labels, predictions, s
         records: run.json, one an arm, which its seal binds to the predictions.
         selected: selected.json with C, one an arm.
         reviews, labels: files of the test split; the labels are copied beside the answers and decide none.
-        predictions: TSV files to write, one an arm: id, label, prediction, and probability of class 1, of more than
+        predictions: TSV files to write, one an arm: id, label, prediction, and probability of class 1; for more than
             two classes probability_0, probability_1, ….
         seals: JSON files to write, one an arm (see `finetuning.seals`).
         arms: {name: {features, split}}.

@@ -1,4 +1,4 @@
-"""Choose the strength of the simple models: linear arms, which have one run each, called seed 0."""
+"""Choose the regularisation of the simple models: linear arms, which have one run each, called seed 0."""
 
 import time
 

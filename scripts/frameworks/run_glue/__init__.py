@@ -31,7 +31,7 @@ SETTINGS = {
         "type": "boolean",
     },
 }
-# The command line has no flag for the keys of an arm, and its one seed draws the head and the dropout.
+# The command line has no flag for these keys of an arm, and its one seed draws both the head and the dropout.
 NO_FLAG = {
     "freeze": "trains the whole model",
     "match": "keeps the defaults of its own and is trained like no other arm",
@@ -40,7 +40,7 @@ NO_FLAG = {
 
 
 def faults(finetuning, name):
-    """Yield what an arm asks of the recipe that its command line cannot say.
+    """Yield the settings of an arm that the recipe's command line cannot express.
 
     Args:
         finetuning: config section `finetuning`.
@@ -57,7 +57,7 @@ def faults(finetuning, name):
 
 
 def arm_settings(finetuning, arm):
-    """Return the settings of an arm's runs: the recipe's defaults, whatever the protocol of the other arms is.
+    """Return the settings of an arm's runs: the recipe's defaults, whatever the other arms' protocol.
 
     Args:
         finetuning: config section `finetuning`, with training as the arm has it: batch size, epochs, rate, warm-up,

@@ -1,16 +1,16 @@
-"""The command lines of the recipe: what a study's settings are as its flags, and read back from them."""
+"""The command lines of the recipe: a study's settings turned into flags, and read back from them."""
 
 import shlex
 
-# What is written of the program: the name of the example, whose flags these are.
+# The name of the example, whose flags these are, is written in place of the program.
 PROGRAM = "run_glue.py"
-# Flags of settings whose name or values Transformers has otherwise.
+# Transformers has other names or values for these settings.
 FLAGS = {
     "batch_size": "--per_device_train_batch_size",
     "epochs": "--num_train_epochs",
     "lr": "--learning_rate",
     "eps": "--adam_epsilon",
-    # A number below 1 is a share of all updates: until version 5 this was --warmup_ratio.
+    # A number below 1 is a share of all updates, which was --warmup_ratio until version 5.
     "warmup_ratio": "--warmup_steps",
     "weight_decay": "--weight_decay",
     "clip_norm": "--max_grad_norm",
@@ -18,7 +18,7 @@ FLAGS = {
     "pad_to_max_length": "--pad_to_max_length",
 }
 BETAS = ("--adam_beta1", "--adam_beta2")
-# What the Trainer has where nothing is said: such flags are left out, as a person leaves them out.
+# The Trainer's defaults: such flags are left out, as a person would.
 DEFAULTS = {"eps": 1e-8, "weight_decay": 0.0, "clip_norm": 1.0, "warmup_ratio": 0.0, "pad_to_max_length": True}
 BATCHING = {"random": "random", "length_grouped": "group_by_length"}
 
@@ -30,9 +30,9 @@ def training(settings, files, seeds, output, config=None, precision="float32", d
         settings: what `arm_settings` of this framework returns.
         files: {model, train, valid: paths}.
         seeds: {seed, data_seed}.
-        output: folder for all that the recipe writes.
-        config: folder of a config.json instead of the model's own; None: the model's own.
-        precision, device: what this machine trains in and on.
+        output: folder for everything that the recipe writes.
+        config: folder of a config.json that replaces the model's; None: the model's.
+        precision, device: number format and device of training.
     """
     given = ["--model_name_or_path", files["model"]]
     given += ["--config_name", config] if config else []
@@ -76,15 +76,15 @@ def text(arguments):
 
 
 def arguments_of(command):
-    """Return the arguments of a command line as `text` wrote it."""
+    """Return the arguments of a command line that `text` wrote."""
     return shlex.split(command.removeprefix(PROGRAM))
 
 
 def settings_of(data, training):
-    """Return the settings that parsed arguments of a training stand for, as `arm_settings` names them.
+    """Return the settings that parsed training arguments express, as `arm_settings` names them.
 
     Args:
-        data, training: what `frameworks.run_glue.recipe.parse` returned of a command line.
+        data, training: results of `frameworks.run_glue.recipe.parse` for a command line.
     """
     strategies = {strategy: name for name, strategy in BATCHING.items()}
     return {

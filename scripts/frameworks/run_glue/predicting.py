@@ -1,4 +1,4 @@
-"""The recipe's predictions of the test texts, by a checkpoint that its training left."""
+"""The recipe's predictions of the test texts, by a checkpoint of its training."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ from frameworks.run_glue import command_line, recipe
 def answers(model, files, record, batch_size):
     """Return the logits of the test texts, float32 (n, classes), and their labels, a list of n ints.
 
-    The recipe takes the labels away before it predicts; they are read here for the table of predictions.
+    The recipe removes the labels before it predicts; they are read here for the table of predictions.
 
     Args:
         model: folder of one epoch.

@@ -1,9 +1,9 @@
-"""The recipe of Transformers' `run_glue` example for files of one's own, step for step, with the same command line.
+"""The recipe of Transformers' `run_glue` example for your files, step by step, with the same command line.
 
     PYTHONPATH=scripts python -m frameworks.run_glue.recipe --model_name_or_path FOLDER --train_file train.json …
 
-The example is no part of the installed package, so its steps are written anew here: the same calls of Transformers in
-the same order with the same defaults. It is left out: GLUE's own tasks and the hub (only files are read), CSV,
+The installed package lacks the example, so its steps are written anew here: the same calls of Transformers in
+the same order with the same defaults. These are left out: GLUE's tasks and the hub (only files are read), CSV,
 regression, limits on the number of texts, the log of three random texts, telemetry, and the model card, which would ask
 the hub. The files are read without the package `datasets`, and accuracy is computed without `evaluate`; a run draws
 nothing in between, so neither can change a result.
@@ -23,7 +23,7 @@ from common.errors import StudyError
 from common.files import read_lines
 from training.imports import postponed, without
 
-# As in `frameworks.huggingface`: what no training uses.
+# As in `frameworks.huggingface`, no training uses these packages.
 with without("boto3", "bitsandbytes"), postponed("scipy.optimize"):
     from transformers import (
         AutoConfig,
@@ -38,13 +38,13 @@ with without("boto3", "bitsandbytes"), postponed("scipy.optimize"):
     from transformers.trainer_utils import get_last_checkpoint
 
 PREDICTIONS = "predict_results_None.txt"
-# Texts that are tokenized at once, as `datasets` does.
+# Texts are tokenized in blocks of this size, as in `datasets`.
 BATCH = 1000
 
 
 @dataclasses.dataclass
 class ModelArguments:
-    """Which model, configuration and tokenizer a run starts from."""
+    """The model, configuration and tokenizer that a run starts from."""
 
     model_name_or_path: str
     config_name: str | None = None
@@ -53,7 +53,7 @@ class ModelArguments:
 
 @dataclasses.dataclass
 class DataTrainingArguments:
-    """The files, and how their texts are cut and filled up."""
+    """The files, and how their texts are cut and padded."""
 
     train_file: str
     validation_file: str
@@ -63,17 +63,17 @@ class DataTrainingArguments:
 
 
 class Watch:
-    """What a caller may look at while the recipe runs; this one looks at nothing."""
+    """Hooks of a caller while the recipe runs; these do nothing."""
 
     def parsed(self, training):
-        """See the `TrainingArguments`."""
+        """Receive the `TrainingArguments`."""
 
     def building(self):
         """Return a context in which the model is built."""
         return contextlib.nullcontext()
 
     def built(self, model, datasets):
-        """See the model before its first update, and {split: examples}."""
+        """Receive the model before its first update, and {split: examples}."""
 
     def trainer(self, **parts):
         """Return the Trainer of these parts."""
@@ -87,7 +87,7 @@ def parse(arguments):
 
 
 def last_checkpoint(training):
-    """Return the checkpoint to go on from: the last in the output folder; None: a new run.
+    """Return the checkpoint to resume from: the last in the output folder, or None for a new run.
 
     Raises:
         StudyError: the folder holds other things.
@@ -105,7 +105,7 @@ def read_texts(data, predicts):
 
     Args:
         data: `DataTrainingArguments`.
-        predicts: whether test is asked for.
+        predicts: True where test is requested.
 
     Raises:
         StudyError: a file is missing or no JSON lines, or test is asked for and not named.
@@ -150,7 +150,7 @@ def preprocess(texts, tokenizer, numbers, data):
 
     Args:
         texts: what `read_texts` returns of the split.
-        tokenizer: of the model, whose own greatest length limits `max_seq_length`.
+        tokenizer: of the model, whose greatest length limits `max_seq_length`.
         numbers: {label: number of its class}.
         data: `DataTrainingArguments`.
 
@@ -195,7 +195,7 @@ def main(arguments, watch=None):
     options, data, training = parse(arguments)
     watch.parsed(training)
     checkpoint = last_checkpoint(training)
-    # Before the model is built: the head is drawn by it.
+    # The seed is set before the model is built, because it draws the head.
     set_seed(training.seed)
     raw = read_texts(data, training.do_predict)
     labels = sorted({row["label"] for row in raw["train"]})
@@ -213,7 +213,7 @@ def main(arguments, watch=None):
         eval_dataset=datasets["validation"] if training.do_eval else None,
         compute_metrics=accuracy,
         processing_class=tokenizer,
-        # Padded texts need no collator that pads; for others the Trainer's own fills up to the batch's longest.
+        # Padded texts need no padding collator; for others the Trainer's pads to the batch's longest.
         data_collator=default_data_collator if data.pad_to_max_length else None,
     )
     if training.do_train:
@@ -244,7 +244,7 @@ def predict(trainer, examples, labels):
 
     Args:
         trainer: Trainer.
-        examples: examples of the test split; their labels are taken away first.
+        examples: examples of the test split; their labels are removed first.
         labels: labels of the classes, in order.
     """
     unlabelled = [{name: value for name, value in example.items() if name != "label"} for example in examples]

@@ -1,4 +1,4 @@
-"""Accuracy on test after every epoch of a run of the recipe: for figures only, made after training."""
+"""Accuracy on test after every epoch of a run of the recipe: computed after training, for figures only."""
 
 import os
 

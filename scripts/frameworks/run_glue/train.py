@@ -20,14 +20,14 @@ from frameworks.run_glue.watching import TO_RESUME, Recorded, epochs_of, forget_
 from training import draws
 from training.process import release_memory
 
-# What decides a run's result besides its settings and files.
+# These decide a run's result besides its settings and files.
 CODE = (command_line, draws, recipe, scoring, watching)
-# What a checkpoint of the recipe has for training alone.
+# A checkpoint of the recipe has these files for training alone.
 LEFT_OUT = (*TO_RESUME, "training_args.bin")
 
 
 def write_config(checkpoint, settings, folder):
-    """Write the model's configuration with the arm's dropout where it is another, and return its folder, or None.
+    """Write the model's configuration with the arm's dropout where it differs, and return its folder, or None.
 
     The command line has no flag for dropout; it has one for the configuration.
 
@@ -48,7 +48,7 @@ def write_config(checkpoint, settings, folder):
 
 
 def padding_of(trainer):
-    """Return in words how the texts were filled up: beforehand, to the one length that all batches had, or by batch."""
+    """Return in words how the texts were padded: beforehand, to one length that all batches had, or per batch."""
     beforehand = trainer.data_collator is default_data_collator and len(trainer.widths) == 1
     return f"every text to {trainer.widths[0]} tokens" if beforehand else "to the batch's longest"
 
@@ -105,27 +105,27 @@ def keep_epochs(output, checkpoints, classes):
 
 
 def keep_records(output, command, used, folder):
-    """Keep what the recipe wrote beside weights: its metrics and its state, the command, and a list of all its files.
+    """Keep the recipe's records: its metrics and state, the command, and a list of all its files.
 
     Args:
         output: the recipe's output folder, as the recipe left it.
         command: the command line, as text.
-        used: paths of what the command read.
+        used: paths of the files that the command read.
         folder: to write.
 
     Returns:
-        dict: n_files and bytes of what the recipe wrote.
+        dict: number and bytes of the recipe's files.
     """
     os.makedirs(folder)
     files = [os.path.join(place, name) for place, _, names in os.walk(output) for name in names]
-    made = {os.path.relpath(path, output): os.path.getsize(path) for path in files}
+    written = {os.path.relpath(path, output): os.path.getsize(path) for path in files}
     read = {os.path.basename(path): os.path.getsize(path) for path in used}
     write_text(os.path.join(folder, "command.txt"), f"{command}\n")
-    write_json(os.path.join(folder, "files.json"), {"read": read, "made": dict(sorted(made.items()))})
+    write_json(os.path.join(folder, "files.json"), {"read": read, "made": dict(sorted(written.items()))})
     for name in os.listdir(output):
         if name.endswith(".json") and name not in ("config.json", "tokenizer.json", "tokenizer_config.json"):
             shutil.copyfile(os.path.join(output, name), os.path.join(folder, name))
-    return {"n_files": len(made), "bytes": sum(made.values())}
+    return {"n_files": len(written), "bytes": sum(written.values())}
 
 
 def main(
@@ -146,9 +146,9 @@ def main(
     states,
     classes=None,
 ):
-    """Run the recipe's command once, or go on with it, and write the run's outputs.
+    """Run or resume the recipe's command, and write the run's outputs.
 
-    Long: the steps of a run, in their order, and what each argument is.
+    Long: the steps of a run, in their order, and a description of each argument.
 
     Args:
         train, valid: JSON files of the two splits, see `write_json_texts`; the test split is not an input.
@@ -159,9 +159,9 @@ def main(
         checkpoints: folder to write: `epoch1/`, `epoch2/`, …
         history: TSV file to write.
         run: JSON file to write.
-        weights: JSON file to write: the proof of what the run started from.
+        weights: JSON file to write: the proof of the run's start.
         tensorboard: folder to write.
-        recipe_records: folder to write: the command, the recipe's own metrics, the list of its files.
+        recipe_records: folder to write: the command, the recipe's metrics, the list of its files.
         threads: CPU threads.
         states: see `finetuning.runs.Run.resume`; a state is saved after every epoch.
         classes: names of the classes in order; None: two without names.
@@ -186,7 +186,7 @@ def main(
         tuning.precision,
         tuning.device,
     )
-    # The record names no folder of this machine.
+    # The record contains no folder of this machine.
     command = command_line.text(map(study_path, arguments))
     print(command)
     began, watch = time.monotonic(), Recorded(tuning, checkpoint, saved)
@@ -205,8 +205,8 @@ def main(
     keep_epochs(output, tuning.place("checkpoints"), classes)
     outputs = {"checkpoints": checkpoints, "tensorboard": tensorboard}
     outputs |= {"history": history, "run": run, "weights": weights}
-    own = {"command": command, "recipe_seconds": seconds, "best_update": best, **kept}
-    tuning.finish(outputs, records, watch.proof, found, device=tuning.device, recipe=own)
+    recipe_facts = {"command": command, "recipe_seconds": seconds, "best_update": best, **kept}
+    tuning.finish(outputs, records, watch.proof, found, device=tuning.device, recipe=recipe_facts)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What a run records while the recipe trains: losses, rates and accuracies, and the proof of its weights.
+"""Records of the recipe's training: losses, rates and accuracies, and the proof of its weights.
 
-It looks on and changes nothing: the losses, the draws and the order of the recipe are those of a plain Trainer.
+It only observes: the losses, the draws and the order of the recipe are those of a plain Trainer.
 """
 
 import json
@@ -20,9 +20,9 @@ from training.draws import RecordedDraws, describe_start
 from training.weights import prove_weights
 
 SECTION = "finetuning.training"
-# The weights whose law a run records.
+# The run records how these weights were drawn.
 HEAD_WEIGHTS = {"head_dense": "classifier.dense.weight", "head_projection": "classifier.out_proj.weight"}
-# What the Trainer saves for going on from an epoch; the last one's is enough.
+# The Trainer saves these for resuming after an epoch; the last epoch's are enough.
 TO_RESUME = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 
@@ -34,7 +34,7 @@ def epochs_of(folder):
 
 
 class WatchedTrainer(Trainer):
-    """The Trainer, whose updates and measurements are written down.
+    """The Trainer with records of its updates and measurements.
 
     Attributes:
         tuning: the `finetuning.runs.Run`.
@@ -44,7 +44,7 @@ class WatchedTrainer(Trainer):
     """
 
     def __init__(self, tuning, saved, **parts):
-        """Take up what an earlier process wrote down (`saved`), or nothing (None)."""
+        """Restore the records of an earlier process (`saved`), or none (None)."""
         stock = parts.pop("compute_metrics")
         super().__init__(compute_metrics=lambda prediction: self._keep(prediction) or stock(prediction), **parts)
         self.tuning = tuning
@@ -62,14 +62,14 @@ class WatchedTrainer(Trainer):
         self.sums, self.seen = [0.0, 0], 0
 
     def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
-        """Return the recipe's own loss, and in training note it."""
+        """Return the recipe's loss, and record it in training."""
         loss, outputs = super().compute_loss(model, inputs, return_outputs=True, **kwargs)
         if model.training:
             self._note(inputs, outputs.logits.detach().float())
         return (loss, outputs) if return_outputs else loss
 
     def _note(self, inputs, logits):
-        """Note an update: logits float32 (n, classes) of its batch."""
+        """Record an update: logits float32 (n, classes) of its batch."""
         labels = inputs["labels"]
         value = torch.nn.functional.cross_entropy(logits, labels).item()
         self.rates.append(self.optimizer.param_groups[0]["lr"])
@@ -83,7 +83,7 @@ class WatchedTrainer(Trainer):
         self.tuning.curves.update(update, value, self.rates[-1])
 
     def evaluate(self, *args, **kwargs):
-        """Measure as the recipe does, and keep an epoch's record: of validation from the very logits."""
+        """Measure as the recipe does, and record the epoch, with validation's numbers computed from the same logits."""
         metrics = super().evaluate(*args, **kwargs)
         if not self.is_in_train:
             return metrics
@@ -107,13 +107,13 @@ class WatchedTrainer(Trainer):
 
 
 class SaveState(TrainerCallback):
-    """After an epoch's checkpoint the run's own record is saved beside it, so that a killed run resumes there."""
+    """Saves the run's record beside each epoch's checkpoint, so that a killed run resumes there."""
 
     def __init__(self, trainer):
         self.trainer = trainer
 
     def on_save(self, args, state, control, **kwargs):
-        """Save the record; of earlier epochs the weights stay."""
+        """Save the record, and keep only the weights of earlier epochs."""
         for _, folder in epochs_of(args.output_dir)[:-1]:
             for name in TO_RESUME:
                 if os.path.exists(path := os.path.join(folder, name)):
@@ -124,12 +124,12 @@ class SaveState(TrainerCallback):
 
 
 class Recorded(Watch):
-    """A run's watch: its proof of weights, the law of its head, its Trainer.
+    """A run's watch: its proof of weights, its head's distribution, its Trainer.
 
     Attributes:
         tuning: the `finetuning.runs.Run`.
         checkpoint: folder that the run starts from.
-        saved: state to go on from, or None.
+        saved: state to resume from, or None.
         proof, drawn: known once the model is built.
     """
 
@@ -159,7 +159,7 @@ class Recorded(Watch):
 
 
 def forget_later(folder, saved):
-    """Remove what a killed process saved after the state that is taken up, which `training.state` has emptied.
+    """Remove checkpoints that a killed process saved after the restored state; `training.state` has emptied them.
 
     Args:
         folder: the recipe's output folder.

@@ -1,4 +1,4 @@
-"""Write a split as the recipe reads it: JSON, one text a line, with its label."""
+"""Write a split in the recipe's form: JSON, one text per line, with its label."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""fairseq plug-in (`--user-dir`): what the study adds to fairseq, by registration only.
+"""fairseq plug-in (`--user-dir`): the study's additions to fairseq, by registration only.
 
 - architecture `roberta_small` of the course's checkpoint;
 - optimizer `fused_adamw`: torch's fused AdamW, the one that the Hugging Face arm uses;

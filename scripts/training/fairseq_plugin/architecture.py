@@ -6,7 +6,7 @@ from fairseq.models.roberta.model import base_architecture
 
 @register_model_architecture("roberta", "roberta_small")
 def roberta_small(args):
-    """Set the course's sizes where the command line gives none; the rest is `roberta_base`."""
+    """Set the course's sizes where the command line has none; the other defaults are those of `roberta_base`."""
     sizes = {
         "encoder_layers": 4,
         "encoder_embed_dim": 512,

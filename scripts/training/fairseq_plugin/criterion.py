@@ -16,11 +16,11 @@ class FirstTokenConfig(MaskedLmConfig):
 
 @register_criterion("masked_lm_and_first_token", dataclass=FirstTokenConfig)
 class MaskedLmAndFirstToken(MaskedLmLoss):
-    """Masked language modelling in which the state of `<s>` alone must predict the block's masked tokens, too.
+    """Masked language modelling in which the state of `<s>` alone must also predict the block's masked tokens.
 
-    Masked language modelling asks nothing of the first token's state, which is all that a fine-tuned head reads. Here
-    that state predicts the bag of masked tokens through the same output layer. No parameter is added, and the losses
-    that are recorded are those of masked language modelling.
+    Masked language modelling does not train the first token's state, which is all that a fine-tuned head reads. Here
+    that state predicts the bag of masked tokens through the same output layer. No parameter is added, and the recorded
+    losses are those of masked language modelling.
 
     Source: Ma et al. (2024), Drop your Decoder: Pre-training with Bag-of-Word Prediction for Dense Passage Retrieval,
         whose bag holds all tokens of the text.
@@ -31,7 +31,7 @@ class MaskedLmAndFirstToken(MaskedLmLoss):
         self.weight = cfg.first_token_weight
 
     def forward(self, model, sample, reduce=True):
-        """Return (loss to minimize, number of masked tokens, what is logged); the losses are sums in nats."""
+        """Return (loss to minimize, number of masked tokens, logged values); the losses are sums in nats."""
         if not model.training:
             return super().forward(model, sample, reduce)
         states = []

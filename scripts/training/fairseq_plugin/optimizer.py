@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay on every tensor, in one fused kernel; Muon beside it for matrices."""
+"""Adam with decoupled weight decay on every tensor, in one fused kernel, and Muon for matrices."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +29,7 @@ class FusedAdamW(FairseqOptimizer):
     Kingma and Ba's Algorithm 1, so that both frameworks take the same step.
     """
 
-    # Of the update that is being made, and its section of the settings; the task says so.
+    # The task sets the current update's number and its section of the settings.
     update, section = None, None
 
     def __init__(self, cfg, params):
@@ -37,14 +37,14 @@ class FusedAdamW(FairseqOptimizer):
         self._optimizer = torch.optim.AdamW(params, **self.optimizer_config)
 
     def clip_grad_norm(self, max_norm, aggregate_norm_fn=None):
-        """Bound the gradients' norm and return it; fairseq's own words on one that is not finite name nothing."""
+        """Bound the gradients' norm and return it; fairseq's message on one that is not finite has no details."""
         norm = super().clip_grad_norm(max_norm, aggregate_norm_fn)
         refuse_divergence("the gradients' norm", float(norm), self.update, self.get_lr(), self.section)
         return norm
 
     @property
     def optimizer_config(self):
-        """Keyword arguments for torch's AdamW."""
+        """Return the keyword arguments for torch's AdamW."""
         betas = self.cfg.adam_betas
         betas = [float(x) for x in betas.strip("()[] ").split(",")] if isinstance(betas, str) else list(betas)
         return {
@@ -65,7 +65,7 @@ class MuonAdamWConfig(FusedAdamWConfig):
 
 
 class Muon(torch.optim.Muon):
-    """torch's Muon, which orthogonalizes in bfloat16, with a choice: without units for that it takes twice as long.
+    """torch's Muon, which orthogonalizes in bfloat16, or in float32 on machines without bfloat16 units.
 
     Source: torch.optim._muon, whose step this repeats bit for bit in bfloat16.
     """
@@ -120,7 +120,7 @@ class MuonAdamW(FusedAdamW):
 
     @property
     def param_groups(self):
-        """AdamW's groups, then Muon's."""
+        """Return AdamW's groups, then Muon's."""
         return [*self.optimizer.param_groups, *self.muon.param_groups]
 
     def set_lr(self, lr):
@@ -130,11 +130,11 @@ class MuonAdamW(FusedAdamW):
             group["lr"] = lr * self.ratio
 
     def state_dict(self):
-        """Both states."""
+        """Return both states."""
         return {"adamw": self.optimizer.state_dict(), "muon": self.muon.state_dict()}
 
     def load_state_dict(self, state_dict, optimizer_overrides=None):
-        """Take up both states; the settings are those of the run that is resumed, so there is nothing to override."""
+        """Restore both states; the settings are those of the resumed run, so there is nothing to override."""
         self.optimizer.load_state_dict(state_dict["adamw"])
         self.muon.load_state_dict(state_dict["muon"])
 
@@ -145,5 +145,5 @@ class MuonAdamW(FusedAdamW):
 
 
 def is_hidden_matrix(parameter):
-    """Whether the task that built the model marked this parameter as a matrix between hidden states."""
+    """Return whether the task that built the model marked this parameter as a matrix between hidden states."""
     return getattr(parameter, "hidden_matrix", False)

@@ -36,7 +36,7 @@ class StudyConfig:
 
 
 class StudyTask:
-    """Mixin: bfloat16 autocast in training only, curves, one exact record a validation, and states to go on from.
+    """Mixin: bfloat16 autocast in training only, curves, one exact record per validation, and states to resume from.
 
     A record holds epoch, update, lr (of the last update), and the sums since the last validation: loss in
     nats, number of predictions, number correct where the criterion counts them.
@@ -47,14 +47,14 @@ class StudyTask:
     """
 
     curves = section = None
-    # The script that starts a training puts functions here: one looks at the model before its first update and at how
-    # it was drawn, the other is given the state to save, `updates` (those made) in it, after every `save_every` updates
-    # (0: never).
+    # The script that starts a training puts functions here. The first receives the model before its first update, and
+    # how it was drawn. The second receives the state to save, with `updates` (number made), after every `save_every`
+    # updates (0: never).
     inspect = save = None
     save_every = 0
-    # Whether fairseq itself shuffles the batches.
+    # True where fairseq itself shuffles the batches.
     shuffles = True
-    # The update with which the present data began.
+    # The present data began with this update.
     first = 0
 
     def _begin(self):
@@ -97,9 +97,9 @@ class StudyTask:
         return loss, sample_size, logging_output
 
     def _hand_out(self, model, criterion, optimizer, done):
-        """Hand out the first model, or the state before an update: what belongs to the `done` so far is then complete.
+        """Hand out the first model, or the state before an update, when everything of the `done` updates is complete.
 
-        That is validation, too. A resumed process has the state that it starts from.
+        This includes validation. A resumed process already has the state that it starts from.
         """
         script = type(self)
         if self.optimizer is None:
@@ -110,7 +110,7 @@ class StudyTask:
             script.save(self.last_state(done))
 
     def last_state(self, done):
-        """Return the state after the `done` updates that were made: what fairseq resumes from, and `updates`."""
+        """Return the state after `done` updates: fairseq's state for resuming, and `updates`."""
         mine = {"sums": self._sums["train"], "rates": self.rates, "metrics": metrics.state_dict()}
         extra = {type(self).__name__: mine}
         if hasattr(save_checkpoint, "best"):
@@ -120,7 +120,7 @@ class StudyTask:
         return {**resumable(*live, done, extra=extra, **place), "updates": done}
 
     def set_checkpoint_dict(self, state):
-        """Take up what `_hand_out` put into a state; fairseq calls this when it has loaded the rest."""
+        """Restore the entries that `_hand_out` put into a state; fairseq calls this after it has loaded the rest."""
         self._begin()
         self._sums["train"], self.rates = state["sums"], state["rates"]
         metrics.load_state_dict(state["metrics"])
@@ -177,15 +177,15 @@ class ReviewMaskedLMConfig(MaskedLMConfig, StudyConfig):
     word_vectors: Optional[str] = field(default=None, metadata={"help": "NPY file: first word vectors, of length 1"})
     places: int = field(default=1, metadata={"help": "positions that a block may begin at in training, drawn for each"})
     spread: int = field(default=1, metadata={"help": "updates in which these places open, slowly at first"})
-    # fairseq's own True keeps the loader's worker, whose copy of the data is never told the epoch: every epoch would
-    # have the masks of the first, and a run resumed in a later epoch others than one never stopped.
+    # fairseq's True keeps the loader's worker, whose copy of the data never learns the epoch. Every epoch would have
+    # the masks of the first, and a run resumed in a later epoch would have other masks than an uninterrupted one.
     reuse_dataloader: bool = field(default=False, metadata={"help": "keep the loader over epochs, its masks too"})
     persistent_workers: bool = field(default=False, metadata={"help": "likewise its processes"})
 
 
 @register_task("review_masked_lm", dataclass=ReviewMaskedLMConfig)
 class ReviewMaskedLM(StudyTask, MaskedLMTask):
-    """fairseq's masked language modelling, with a choice of first weights for what little text can teach."""
+    """fairseq's masked language modelling, with a choice of initial weights for small corpora."""
 
     section = "checkpoint.pretraining"
 
@@ -193,8 +193,9 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
         """Build the model and scale its fresh normal weights from sd 0.02 to `--init-sd`.
 
         With `--position-init sinusoidal` the learned position table starts from sine waves of the same root mean
-        square: near positions are alike from the start, and those that short blocks never train fit in with the rest.
-        `--word-vectors` are scaled to the length that drawn ones have on average; a piece without one keeps its own.
+        square: near positions are similar from the start, and positions that short blocks never train fit in with the
+        rest. `--word-vectors` are scaled to the length that drawn ones have on average; a piece without one keeps its
+        drawn vector.
         """
         model = super().build_model(cfg, from_checkpoint)
         if self.cfg.init_sd != 0.02:
@@ -214,16 +215,16 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
                 # The last row, <mask>'s, is not in the corpus's dictionary.
                 table[: len(vectors)][known] = vectors[known] * self.cfg.init_sd * table.shape[1] ** 0.5
         for parameter in model.encoder.sentence_encoder.layers.parameters():
-            parameter.hidden_matrix = parameter.dim() == 2  # for the optimizer, which is told no names
+            parameter.hidden_matrix = parameter.dim() == 2  # the optimizer does not receive names
         if self.cfg.places > 1:
             model.encoder.sentence_encoder.embed_positions.register_forward_hook(self._move)
         return model
 
     def _move(self, table, inputs, embedded):
-        """Return a training batch's positions (blocks, tokens, width) as if each block began at a place drawn for it.
+        """Return a training batch's positions (blocks, tokens, width) as if each block began at a random place.
 
         Short blocks at the first positions would leave the others untrained. All places at once take twice the updates:
-        they open one after the other, each beside those that the model knows by then. fairseq seeds PyTorch before
+        they open one after the other, each next to positions that are already trained. fairseq seeds PyTorch before
         each update, so a resumed run draws the same places.
         """
         if not table.training:
@@ -235,7 +236,7 @@ class ReviewMaskedLM(StudyTask, MaskedLMTask):
         return torch.nn.functional.embedding(positions, table.weight, table.padding_idx)
 
     def get_batch_iterator(self, dataset, *args, **kwargs):
-        """Return fairseq's own batches; training's are counted."""
+        """Return fairseq's batches; training's are counted."""
         batches = super().get_batch_iterator(dataset, *args, **kwargs)
         if dataset is self.datasets.get("train"):
             self.updates_an_epoch = len(batches)
@@ -257,13 +258,13 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
 
     section = "finetuning.training"
     shuffles = False
-    # The script that starts a training puts a function here that freezes what is not to be trained.
+    # The script that starts a training puts a function here that freezes the parameters not to be trained.
     restrict = None
-    # Whether a record of a validation holds `labels` and `logits` of its examples, in the order of their batches.
+    # True where a record of a validation includes `labels` and `logits` of its examples, in the order of their batches.
     keep_scores = False
 
     def build_model(self, cfg, from_checkpoint=False):
-        """Draw the weights under a seed of their own; `--seed` is dropout's (fairseq seeds PyTorch at each update)."""
+        """Draw the weights under a separate seed; `--seed` is dropout's (fairseq seeds PyTorch at each update)."""
         utils.set_torch_seed(self.cfg.init_seed)
         with RecordedDraws() as recorded:
             model = super().build_model(cfg, from_checkpoint)
@@ -273,7 +274,7 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
         return model
 
     def valid_step(self, sample, model, criterion):
-        """Score, and keep the logits where that is asked for: the criterion keeps them to itself."""
+        """Score, and keep the logits on request: the criterion does not return them."""
         if not type(self).keep_scores:
             return super().valid_step(sample, model, criterion)
         seen = []
@@ -295,7 +296,7 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
             os.remove(best)
 
     def get_batch_iterator(self, dataset, max_sentences=None, seed=1, epoch=1, **kwargs):
-        """Training batches follow the study's plan, drawn for each epoch; validation keeps fairseq's own."""
+        """Training batches follow the study's plan, drawn for each epoch; validation keeps fairseq's."""
         if dataset is not self.datasets.get("train"):
             return super().get_batch_iterator(dataset, max_sentences=max_sentences, seed=seed, epoch=epoch, **kwargs)
         lengths = [dataset.size(i) for i in range(len(dataset))]
@@ -322,6 +323,6 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
             shard_id=kwargs.get("shard_id", 0),
             num_workers=0,
             epoch=epoch,
-            # The plan is already shuffled: a second shuffle would differ from the other framework's.
+            # The plan is already shuffled: a second shuffle would make the batches differ from the other framework's.
             disable_shuffling=True,
         )
