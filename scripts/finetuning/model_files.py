@@ -13,7 +13,7 @@ from common.files import read_json
 from study.hub import WEIGHTS, all_shards
 from training.weights import is_constant
 
-# Of weights, and of numbers beside them such as positions' ids; others are forms of quantisation.
+# These types occur in weights and in numbers beside them, such as position ids; others are forms of quantisation.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.bool)
 # A message names these forms of weights, which are not read here.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx")

@@ -14,7 +14,7 @@ def matched_settings(finetuning):
 
     Returns:
         dict: `finetuning.training` with `classifier_dropout` (share), `head_initialisation` ("linear" or "bert"), and
-        `init_seed` and `data_seed` as `finetuning` has them; `measure`, what chooses the epoch or leads the
+        `init_seed` and `data_seed` as `finetuning` has them; `measure`, which chooses the epoch or leads the
         study where no history has it anyway (a list of two); without `save_every`, which no result depends on.
     """
     settings = {key: value for key, value in finetuning["training"].items() if key != "save_every"}
