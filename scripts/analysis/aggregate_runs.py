@@ -13,7 +13,7 @@ from finetuning.seals import check_seal, run_of
 from study.tables import columns_of, frame_rows, write_table
 
 IDENTITY = [*ARM, "seed"]
-# Of each run's run.json.
+# These keys of each run's run.json become columns.
 RECORDED = ["n_train", "n_valid", "total_updates", "warmup_updates", "train_seconds", "precision", "threads"]
 
 
@@ -42,12 +42,12 @@ def read_run(run, record, selected, history, splits, n_train=None):
     """Return a run's row of runs.tsv without what is counted from its predictions.
 
     Args:
-        run: (arm, seed), by the files' places.
+        run: (arm, seed), from the files' paths.
         record: path of its run.json.
         selected: path of its selected.json.
         history: path of its history.tsv.
         splits: splits of data/manifest.json.
-        n_train: reviews of the subset that the run's arm learns from; None: of all.
+        n_train: reviews of the subset that the run's arm learns from; None: all.
 
     Raises:
         StudyError: run.json names another run, or its files disagree with each other or with the data.
@@ -152,7 +152,7 @@ def main(
         study: name of the study.
         subsets: {arm: reviews that it learns from, None: all}; None: every arm learns from all.
         curved: the arms whose runs have a test_curve.tsv, where any has one; None: all arms.
-        seals: every run's seal, which its evaluation wrote; None: records that no evaluation of ours made.
+        seals: every run's seal, which its evaluation wrote; None: the records come from elsewhere.
 
     Raises:
         StudyError: names the run whose files are missing or disagree with the others'.

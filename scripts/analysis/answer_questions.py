@@ -54,7 +54,7 @@ def contrast(question, arms, scale):
     Args:
         question: its settings.
         arms: what `scored` returns.
-        scale: what one point, or one unit, of the margin is in the measure's values.
+        scale: one point, or one unit, of the margin in the measure's values.
     """
     pairs = [(sign, arms[name]) for sign, name in sides(question)]
     terms = [Term(sign, items, fixed) for sign, (_, items, fixed) in pairs]
@@ -74,9 +74,9 @@ def contrast(question, arms, scale):
 
 
 def failures(question, arms, learned):
-    """Return what a question's answer rests on besides: runs that failed, and what the others say.
+    """Return the caveats of a question's answer: runs that failed, and the result of the others.
 
-    An arm that fails now and then breaks every interval of few seeds, so the page warns by these.
+    An arm that sometimes fails invalidates every interval of few seeds, so the page warns.
 
     Args:
         question: its settings.
@@ -107,9 +107,9 @@ def failures(question, arms, learned):
 
 
 def tested(row, terms):
-    """Return a row's p and what it is of: a difference, equality within the margin, or a difference beyond it.
+    """Return a row's p and its claim: a difference, equality within the margin, or a difference beyond it.
 
-    With a margin the nearer claim is tested. Of the two only one can be false, so neither costs the other's level.
+    With a margin the nearer claim is tested. Only one of the two can be false, so no correction is needed.
     """
     if not contrasts.decidable(terms):
         return {"p": None, "tested": "nothing"}
@@ -129,10 +129,10 @@ def judged(row, alpha):
 
 
 def planned(row, terms, family, options):
-    """Return what would settle an open question: the texts' own half width, and seeds an arm.
+    """Return what would settle an open question: the half width due to the texts, and the seeds per arm.
 
     The test planned for is the first step of Holm's correction, which is the strictest. Seeds are named twice: by the
-    spread seen, and by its upper bound at `contrasts.ASSURANCE`, since few seeds tell little of their spread.
+    observed spread, and by its upper bound at `contrasts.ASSURANCE`, since few seeds estimate it poorly.
     """
     empty = dict.fromkeys(("texts_half_width", "seeds_planned", "seeds_assured"))
     if row["answer"] != "open":
@@ -147,7 +147,7 @@ def planned(row, terms, family, options):
 
 
 def with_best(question, arms, valid, learned):
-    """Return what a question compares, where it names the best of several: arms, learned, and the choice in words.
+    """Return the operands of a question that names the best of several: arms, learned, and the choice in words.
 
     Args:
         question: its settings, with `among` where it does.
@@ -166,8 +166,8 @@ def with_best(question, arms, valid, learned):
 def answer(questions, registered, by_measure, learned, options, valid=None):
     """Return the rows of questions.tsv.
 
-    Holm's correction of the questions that were asked before any run was finished is over these, so that none asked
-    later changes what they say; that of a later one is over all.
+    Questions asked before any run was finished are corrected (Holm) among themselves, so that later ones do not change
+    their answers. A later question is corrected among all.
 
     Args:
         questions: the study's.

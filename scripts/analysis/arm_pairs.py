@@ -1,4 +1,4 @@
-"""Every two arms against each other on test, exploratory: the rows of pairs.tsv, tests corrected for their number."""
+"""Exploratory comparison of every two arms on test: the rows of pairs.tsv, with tests corrected for their number."""
 
 import itertools
 
@@ -47,12 +47,12 @@ def compare_runs(names, runs_a, runs_b):
 
 
 def compare(names, runs_a, runs_b, differences, options):
-    """Return the row of pairs.tsv of two arms before what rests on all pairs.
+    """Return two arms' row of pairs.tsv, without the columns that depend on all pairs.
 
     Args:
         names: the columns of `ARM` for each side, such as arm_a.
         runs_a, runs_b: the arms' runs.
-        differences: (resamples,) of the arms' bootstrap accuracies over the same reviews drawn.
+        differences: (resamples,) differences of the arms' bootstrap accuracies over the same drawn reviews.
         options: dict with the keys of `OPTIONS`.
     """
     a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))

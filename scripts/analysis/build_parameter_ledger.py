@@ -1,4 +1,4 @@
-"""Account for every parameter: analytic terms, conventions, published counts, and what the files really hold."""
+"""Account for every parameter: analytic terms, conventions, published counts, and the tensors in the files."""
 
 import glob
 import math
@@ -28,7 +28,7 @@ TERM_NOTES = {
 
 
 def row(section, item, formula, value, expected, note):
-    """Return a row of the ledger; `agrees` is empty where there is nothing to agree with."""
+    """Return a row of the ledger; `agrees` is empty where there is nothing to compare with."""
     agrees = None if expected is None else value == expected
     cells = (section, item, formula, value, expected, agrees, note)
     return dict(zip(columns_of("parameter_ledger"), cells, strict=True))
@@ -38,15 +38,15 @@ def analytic_rows(size):
     """Return the terms of the checkpoint's model and its count under every right convention."""
     parts = terms(**size)
     rows = [row("term", name, formula, value, None, TERM_NOTES[name]) for name, (formula, value) in parts.items()]
-    for name, (of, words) in CONVENTIONS.items():
+    for name, (included, words) in CONVENTIONS.items():
         if name != "four_matrices":
-            formula = " + ".join(parts[part][0] for part in of)
+            formula = " + ".join(parts[part][0] for part in included)
             rows.append(row("convention", name, formula, count_by(size, name), None, words))
     return rows
 
 
 def published_rows():
-    """Return the lab's eight published counts, each reproduced by its convention; the slip says what it forgot."""
+    """Return the lab's eight published counts, each reproduced by its convention; the slip names the omission."""
     right = count_by(PUBLISHED_SIZE, "matrices")
     rows = []
     for published, name in PUBLISHED.items():
@@ -59,7 +59,7 @@ def published_rows():
 
 
 def counted_rows(source, shapes, size):
-    """Return what a file's tensors hold beside the analytic count, term by term and in all.
+    """Return the counts of a file's tensors beside the analytic ones, term by term and in total.
 
     Args:
         source: name of the file for the reader.
@@ -75,19 +75,19 @@ def counted_rows(source, shapes, size):
     ]
     total = sum(found.values())
     expected = sum(parts[term] for term in found)
-    of = next((name for name in CONVENTIONS if count_by(size, name) == total), None)
+    convention = next((name for name in CONVENTIONS if count_by(size, name) == total), None)
     note = (
-        f"convention: {of}"
-        if of
+        f"convention: {convention}"
+        if convention
         else f"encoder and {', '.join(t for t in found if t in ('head', 'lm_head', 'token_types'))}"
     )
     return [*rows, row(f"counted: {source}", "total", "", total, expected, note)]
 
 
 def foreign_rows(folder):
-    """Return what another's model holds: each module's tensors and all of them, without anything to agree with.
+    """Return the counts of an external model, by module and in total, without anything to compare with.
 
-    A tensor that the file has twice, since two modules share it, is counted once, with the first of them.
+    A tensor that two modules share, and the file has twice, is counted once, with the first module.
 
     Args:
         folder: what `finetuning.take_model` wrote; it has the model's name.
@@ -95,7 +95,7 @@ def foreign_rows(folder):
     hashes = read_json(os.path.join(folder, "conversion.json"))["tensors"]
     found, seen = {}, set()
     for name, shape in sorted(read_shapes(folder).items()):
-        # Biases are alike by chance, all zero at first.
+        # Biases may be equal by chance, since all start at zero.
         shared = hashes[name] in seen and (len(shape) > 1 or name.endswith("decoder.bias"))
         seen.add(hashes[name])
         if not (shared or is_buffer(name)):
@@ -109,7 +109,7 @@ def foreign_rows(folder):
 
 
 def model_of(path):
-    """Return the model file in `path`: itself, or of a run's folder of checkpoints the first epoch's.
+    """Return the model file in `path`: itself, or the first epoch's in a run's folder of checkpoints.
 
     Raises:
         StudyError: the folder holds no model.
@@ -149,7 +149,7 @@ def main(models, names, ledger, configured, classes, foreign=()):
         configured: the sizes that the settings give of this checkpoint: width, ffn_width, layers, max_positions, and
             vocab_size where the study pretrains it.
         classes: names of the classes.
-        foreign: folders of others' models, for which there is no formula: see `foreign_rows`.
+        foreign: folders of external models, for which there is no formula: see `foreign_rows`.
 
     Raises:
         StudyError: a model cannot be read, or the checkpoint is of another size than the settings say.

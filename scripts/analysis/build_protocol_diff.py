@@ -1,4 +1,4 @@
-"""Lay what the frameworks really ran with side by side, and in matched mode refuse any difference that could matter."""
+"""Show the frameworks' actual settings side by side, and in matched mode refuse any difference that could matter."""
 
 import json
 import math
@@ -11,21 +11,21 @@ from common.files import read_json
 from study.tables import write_table
 
 MODES = ("matched", "published")
-# The settings that every run must record; what a run records beyond them is compared, too.
+# Every run must record these settings; any others that it records are also compared.
 SETTINGS = (
     "optimizer betas eps weight_decay decayed_parameters clip_norm schedule lr_first lr_last peak_lr warmup_updates "
     "total_updates batch_size batching padding truncation dropout attention_dropout classifier_dropout head "
     "initialisation precision evaluation_precision loss_unit tie_rule"
 ).split()
-# Differences that matched mode lets pass, each with the reason why it cannot decide a comparison.
+# Matched mode lets these differences pass, each for a reason why it cannot decide a comparison.
 EXCUSED = {
     "padding": "the attention mask hides padding: no effect on the result",
 }
-# Of this setting, only runs that start in the same way are compared: fresh weights are drawn only by the random arms.
+# Only runs with the same start are compared on this setting: only random arms draw all weights.
 PER_INIT = ("initialisation",)
-# Weights that only one framework's arms draw: there is nothing to compare.
+# Only one framework's arms draw these weights, so there is nothing to compare.
 NOT_APPLICABLE = "not applicable"
-# A part that one framework's model alone has: the other has none of it and so records nothing.
+# Only one framework's model has this part; the other does not record it.
 ONLY_OF = {part: name for name in frameworks.names() for part in frameworks.load(name).ONLY}
 
 
@@ -68,7 +68,7 @@ def distinct(values):
 
 
 def settings_of(protocols):
-    """Return the settings to compare, in order: `SETTINGS`, then what else a run recorded.
+    """Return the settings to compare, in order: `SETTINGS`, then further recorded ones.
 
     A recorded group, such as initialisation.embeddings, stands for the setting that it spells out.
     """
@@ -77,7 +77,7 @@ def settings_of(protocols):
 
 
 def cell_of(setting, framework, protocols):
-    """Return what one framework's runs recorded of a setting.
+    """Return one framework's recorded values of a setting.
 
     Args:
         setting: name.
@@ -88,14 +88,14 @@ def cell_of(setting, framework, protocols):
         tuple[str, bool, bool]: the cell (`NOT_APPLICABLE` without such runs), whether a run lacks the setting, whether
         runs that should agree differ.
     """
-    own = [(name, protocol) for of, _, protocol, name in protocols if of == framework]
-    if not own:
+    recorded = [(name, protocol) for of, _, protocol, name in protocols if of == framework]
+    if not recorded:
         return NOT_APPLICABLE, False, False
-    # A part of another framework's model is recorded by none of these runs, and rightly.
+    # These runs rightly do not record a part of another framework's model.
     absent = "none" if ONLY_OF.get(setting, framework) != framework else None
-    missing = absent is None and any(setting not in protocol for _, protocol in own)
+    missing = absent is None and any(setting not in protocol for _, protocol in recorded)
     values = {}
-    for name, protocol in own:
+    for name, protocol in recorded:
         values.setdefault(name, []).append(protocol.get(setting, absent))
     per = {name: distinct(of) for name, of in values.items()}
     everything = distinct([value for of in per.values() for value in of])
@@ -124,7 +124,7 @@ def compare_setting(setting, frameworks, protocols, excused):
         draw), note.
     """
     per_init = is_per_init(setting)
-    # What no run of an init records, such as the embeddings' rule in pretrained runs, was not drawn there.
+    # A value that no run of an init records, such as the embeddings' rule in pretrained runs, was not drawn there.
     drawn = {init for _, init, protocol, _ in protocols if setting in protocol or not ("." in setting and per_init)}
     compared = [protocol for protocol in protocols if protocol[1] in drawn]
     cells = {framework: cell_of(setting, framework, compared) for framework in frameworks}
@@ -171,7 +171,7 @@ def compare(runs, excused=None):
             name = run_label(record["arm"], record["seed"])
             raise StudyError(f"run {name} recorded no protocol: delete its run.json and run it again")
         framework, init = record["framework"], record["init"]
-        # Arms of one framework and init are told apart by their own names.
+        # Arms of the same framework and init are distinguished by their names.
         name = init if len(arms[framework, init]) == 1 else record["arm"]
         protocols.append((framework, init, flatten(record["protocol"]), name))
     rows = [compare_setting(setting, frameworks, protocols, excused) for setting in settings_of(protocols)]
@@ -199,12 +199,12 @@ def refuse(rows, frameworks):
 
 
 def matched_groups(records, arms, mode):
-    """Return the runs that have to be trained alike, a list for each arm that says `match`: its own and the other's.
+    """Return the runs that have to be trained alike, a list for each arm with `match`: its runs and the other arm's.
 
     Args:
         records: contents of run.json.
         arms: `finetuning.arms`.
-        mode: `finetuning.protocol`, for the arms that say no other.
+        mode: `finetuning.protocol`, for the arms without one.
     """
     protocols = {name: arm.get("protocol") or mode for name, arm in arms.items()}
     pairs = [(name, arm.get("match")) for name, arm in arms.items()]

@@ -16,9 +16,9 @@ def valid_mean(runs):
 
 
 def choose(arms, recipes):
-    """Return {start: name of its best arm}. Nothing of test is read.
+    """Return {start: name of its best arm}. Test is not read.
 
-    The best has the highest mean validation accuracy; of equals the fewest epochs, then the lowest rate.
+    The best has the highest mean validation accuracy; ties go to the fewest epochs, then the lowest rate.
 
     Args:
         arms: {name: its runs, with valid_accuracy and n_valid}.
@@ -33,7 +33,7 @@ def choose(arms, recipes):
 
 
 def identity(name, facts):
-    """Return the columns that say which arm a row is of."""
+    """Return the columns that name a row's arm."""
     return {
         "pair": facts["pair"],
         "start": facts["start"],
@@ -48,7 +48,7 @@ def describe(arms, recipes):
     """Return the rows of recipes.tsv.
 
     Args:
-        arms, recipes: as in `choose`; the runs with test_accuracy, too.
+        arms, recipes: as in `choose`; the runs also have test_accuracy.
     """
     best, rows = choose(arms, recipes), []
     means = {name: valid_mean(arms[name]) for name in recipes}

@@ -45,13 +45,13 @@ def by_model(models):
 
 
 def against(arms, models, options):
-    """Return the rows of statistics/baselines.tsv: every arm less every simple model that learnt from as many texts.
+    """Return the rows of statistics/baselines.tsv: every arm minus every simple model that learnt from as many texts.
 
     Holm's correction is over the arms that are compared with one model.
 
     Args:
         arms: what `analysis.scored.read_runs` returns.
-        models: as in `by_model`; the largest class is left out, which an arm beats or fails.
+        models: as in `by_model`; the largest class is left out, since an arm that does not beat it counts as failed.
         options: dict with the keys of `OPTIONS`.
     """
     rows = []
@@ -59,9 +59,9 @@ def against(arms, models, options):
         if model["record"]["model"] == "majority":
             continue
         alike = {arm: its for arm, its in arms.items() if its[0]["n_train"] == model["record"]["n_train"]}
-        made = [row_of(arm, its, name, model["right"], options) for arm, its in alike.items()]
-        inference.correct(made, "p")
-        rows += made
+        compared = [row_of(arm, its, name, model["right"], options) for arm, its in alike.items()]
+        inference.correct(compared, "p")
+        rows += compared
     return rows
 
 
@@ -103,13 +103,13 @@ def main(
         names: their arms, in this order.
         table, compared: TSV files to write: baselines.tsv and statistics/baselines.tsv.
         subsets: TSV file to write: learning_curves/baselines.tsv, all of them; baselines.tsv then has those that learnt
-            from all training reviews. None: all learnt from all.
+            from all training reviews. None: all arms learnt from all.
         options: dict with the keys of `OPTIONS`.
-        seals: seals of the simple models' evaluations, in the order of `names`; none: records that no evaluation made.
+        seals: seals of the simple models' evaluations, in the order of `names`; none: the records come from elsewhere.
 
     Raises:
-        StudyError: see `analysis.scored.load_runs` and `finetuning.seals.check_seal`; or a record is of another arm
-            than its folder says.
+        StudyError: see `analysis.scored.load_runs` and `finetuning.seals.check_seal`; or a record names another arm
+            than its folder.
     """
     for seal, *files in zip(seals, answers, records, selected, strict=False):
         check_seal(seal, dict(zip(("predictions", "record", "selected"), files, strict=True)))

@@ -1,7 +1,7 @@
 """Compare the arms by other measures than accuracy, with the same intervals and tests.
 
 An interval over seeds and texts needs a value of each text. A measure that is no mean over texts gives jackknife
-pseudo-values (see `measures`): with them the interval of accuracy covers what Student's over seeds alone does not.
+pseudo-values (see `measures`): with them the interval has the coverage that Student's interval over seeds lacks.
 """
 
 import itertools
@@ -75,7 +75,7 @@ def better_of(row, higher_is_better):
 def compare_all(by_measure, options):
     """Return the rows of measures/pairs.tsv: every two arms by every measure.
 
-    Holm's correction is over all rows, so that a measure more makes no p smaller.
+    Holm's correction is over all rows, so that a further measure makes no p smaller.
 
     Args:
         by_measure: {name: what `analysis.measured.score_runs` returns}.

@@ -1,4 +1,4 @@
-"""Tabulate pretrained less random by recipe, and how far these differences lie apart."""
+"""Tabulate the difference of pretrained and random by recipe, and how these differences differ."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from study.tables import write_table
 
 
 def compare(arms, pretrained, random, options, joint):
-    """Return pretrained less random on test, with its intervals.
+    """Return the difference of pretrained and random on test, with its intervals.
 
     Args:
         arms: {name: its runs}.
@@ -47,13 +47,15 @@ def shared_recipes(recipes):
     """
     found = {}
     for name, facts in recipes.items():
-        of = found.setdefault(facts["pair"], {})
-        of.setdefault((facts["epochs"], facts["lr"]), {})[facts["init"]] = name
-    return {pair: {cell: names for cell, names in sorted(of.items()) if len(names) == 2} for pair, of in found.items()}
+        cells = found.setdefault(facts["pair"], {})
+        cells.setdefault((facts["epochs"], facts["lr"]), {})[facts["init"]] = name
+    return {
+        pair: {cell: names for cell, names in sorted(cells.items()) if len(names) == 2} for pair, cells in found.items()
+    }
 
 
 def interactions(arms, recipes, options):
-    """Return the rows of recipes/interactions.tsv: for every two shared recipes what their differences differ by.
+    """Return the rows of recipes/interactions.tsv: for every two shared recipes the difference of their differences.
 
     The joint intervals hold together over all two recipes of a pair (Bonferroni).
 
@@ -94,7 +96,7 @@ def interactions(arms, recipes, options):
 
 
 def differences(arms, recipes, options):
-    """Return the rows of recipes/differences.tsv: of each pair every shared recipe.
+    """Return the rows of recipes/differences.tsv: every shared recipe of each pair.
 
     The joint intervals hold together over the shared recipes of a pair.
 

@@ -1,4 +1,4 @@
-"""Say what the study's accuracies can carry: per arm, per pair of arms, and which runs learnt at all."""
+"""Compute the study's statistics: per arm, per pair of arms, and which runs learnt at all."""
 
 import numpy as np
 import pandas
@@ -15,7 +15,7 @@ from common.frames import read_frame
 from data.reviews import noun_of
 from study.tables import columns_of, frame_rows, write_table
 
-# Of the tables in statistics/.
+# These are options of the tables in statistics/.
 TABLES = ("arm_statistics", "pairs", "mcnemar")
 
 
@@ -42,7 +42,7 @@ def describe_arm(arm, runs, n_learned, values, level):
     Args:
         arm: `Arm`.
         runs: its runs.
-        n_learned: how many of them learnt.
+        n_learned: number of them that learnt.
         values: (resamples,) bootstrap accuracies.
         level: confidence.
     """
@@ -95,7 +95,7 @@ def compute(arms, majority_share, options):
 
 
 def describe_method(options, noun):
-    """Return what method.json says: every option, and each figure's method in words.
+    """Return the content of method.json: every option, and each figure's method in words.
 
     Args:
         options: dict with the keys of `OPTIONS`.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-# Beyond so many seeds an arm none are named.
+# No larger number of seeds per arm is named.
 MOST_SEEDS = 1000
-# How surely the seeds named would do: of the spread seen, and of its upper confidence bound.
+# The planned number of seeds suffices with this power at the observed spread, and at its upper confidence bound.
 POWER, ASSURANCE = 0.8, 0.8
 
 
@@ -23,8 +23,8 @@ def mean_squares(correct):
     Args:
         correct: (S, N) array, S >= 2, N >= 2.
 
-    Not by statsmodels' `anova_lm`, whose design matrix of S·N rows and S + N columns does not fit into memory for
-    thousands of reviews; the tests compare the two on a small table.
+    statsmodels' `anova_lm` is no alternative: its design matrix of S·N rows and S + N columns does not fit into memory
+    for thousands of reviews; the tests compare the two on a small table.
 
     Source: Scheffé, The Analysis of Variance, chapter 7: E[MS_seed] = N·σ²_seed + σ²_e,
         E[MS_item] = S·σ²_item + σ²_e, E[MS_e] = σ²_e.
@@ -35,7 +35,7 @@ def mean_squares(correct):
     seeds = n_items * float(((of_seeds - mean) ** 2).sum())
     items = n_seeds * float(((of_items - mean) ** 2).sum())
     residual = float(((correct - mean) ** 2).sum()) - seeds - items
-    # Of 0 and 1 the sum is a multiple of 1 / (S·N): what lies below is what rounding leaves of nothing.
+    # With values of 0 and 1 the sum is a multiple of 1 / (S·N), so anything smaller is rounding error.
     residual = residual if residual > 1e-9 else 0.0
     return seeds / (n_seeds - 1), items / (n_items - 1), residual / ((n_seeds - 1) * (n_items - 1))
 
@@ -43,7 +43,7 @@ def mean_squares(correct):
 def satterthwaite(terms):
     """Return (variance, degrees of freedom) of a sum of independent variance estimates.
 
-    statsmodels has it for the difference of two means only (`CompareMeans.dof_satt`).
+    statsmodels offers it only for the difference of two means (`CompareMeans.dof_satt`).
 
     variance = Σ c, df = variance² / Σ (c² / d) for terms (c, d); a negative c is a subtracted estimate.
 
@@ -55,9 +55,9 @@ def satterthwaite(terms):
 
 
 def of_seeds_alone(seeds):
-    """Return (variance, degrees of freedom) of a sum of arms' variances over seeds, each with its own.
+    """Return (variance, degrees of freedom) of a sum of arms' variances over seeds, each with its degrees of freedom.
 
-    With numbers of seeds that differ the fewest count: Satterthwaite's degrees are too many where the arm of few seeds
+    Where numbers of seeds differ, the fewest count: Satterthwaite's degrees are too many where the arm of few seeds
     has the larger spread, and two seeds against five then claimed a difference in a tenth of studies without one.
 
     Source: Hsu 1938, Statistical Research Memoirs 2, for the bound.
@@ -76,7 +76,7 @@ class Term:
     Attributes:
         sign: 1 where its score is added, -1 where it is subtracted.
         items: (S, N) values of the N test texts by each of S runs, whose mean estimates the score (see `measures`).
-        fixed: whether no seed changes the arm; S is then 1.
+        fixed: True where no seed changes the arm; S is then 1.
     """
 
     sign: int
@@ -89,7 +89,7 @@ class Term:
 
     @property
     def n_seeds(self):
-        """The number of runs, S."""
+        """Return the number of runs, S."""
         return len(self.items)
 
 
@@ -127,7 +127,7 @@ def spread(terms):
     both.append((float(per_item(terms).var(ddof=1)) / n_items, n_items - 1))
     variance, df = max(satterthwaite(both), satterthwaite(least) if least else (0.0, math.inf))
     if variance <= 0:
-        # Seeds that are equal may differ by what floats lose.
+        # Equal seeds may differ by rounding.
         return []
     fewest = min((df for _, df in seeds), default=n_items - 1)
     of_seeds, of_welch = of_seeds_alone(seeds)
@@ -162,7 +162,7 @@ def p_beyond(terms, difference, margin=0.0):
 def p_within(terms, difference, margin):
     """Return the p of a true contrast of margin or more, either way: two one-sided tests, the larger p.
 
-    Where nothing varies, N texts without a difference speak by themselves: (1 - margin)^N, of shares.
+    Where nothing varies, p follows from N texts without a difference: (1 - margin)^N, for shares.
 
     Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15(6).
     """
@@ -173,11 +173,11 @@ def p_within(terms, difference, margin):
 
 
 def components(terms):
-    """Return what `spread` sums, as it would be for other numbers of seeds.
+    """Return the components that `spread` sums, for use with other numbers of seeds.
 
     Returns:
-        tuple: variance of a text's contrast with seeds without end; of each arm that seeds change (variance of seeds,
-        variance of what is left, degrees of freedom).
+        tuple: variance of a text's contrast with unlimited seeds; for each arm that seeds change (variance of seeds,
+            residual variance, degrees of freedom).
     """
     n_items, arms = terms[0].items.shape[1], []
     for term in (term for term in terms if not term.fixed):
@@ -188,13 +188,13 @@ def components(terms):
 
 
 def texts_alone(terms, level):
-    """Return the half width that these texts would leave with seeds without end."""
+    """Return the half width that these texts leave with unlimited seeds."""
     of_items, _ = components(terms)
     return float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(of_items / terms[0].items.shape[1]))
 
 
 def to_tell_apart(difference, margin=None):
-    """Return what an open question must be told from 0: the difference, or what is left of the margin beside it."""
+    """Return the distance that must be separated from 0: the difference, or the margin minus the difference."""
     return abs(difference) if margin is None else abs(margin - abs(difference))
 
 
@@ -203,13 +203,13 @@ def seeds_to_settle(terms, wanted, tail, assurance=None):
 
     Args:
         terms: the arms as they are.
-        wanted: what the test must tell from 0: the true contrast, or what is left of the margin beside it.
+        wanted: the distance that the test must separate from 0: the true contrast, or the margin minus it.
         tail: one-sided significance of the test.
         assurance: of the upper confidence bound of each arm's variance over seeds that is taken in place of the one
             seen; None: the one seen.
 
     Returns:
-        int or None: None where `MOST_SEEDS` do not do.
+        int or None: None where `MOST_SEEDS` do not suffice.
     """
     n_items = terms[0].items.shape[1]
     of_items, arms = components(terms)
@@ -218,7 +218,7 @@ def seeds_to_settle(terms, wanted, tail, assurance=None):
     raised = [1.0 if assurance is None else df / float(stats.chi2.ppf(1 - assurance, df)) for _, _, df in arms]
 
     def shown(n_seeds):
-        seeds = [f * (own + noise / n_items) / n_seeds for f, (own, noise, _) in zip(raised, arms, strict=True)]
+        seeds = [f * (of_seed + noise / n_items) / n_seeds for f, (of_seed, noise, _) in zip(raised, arms, strict=True)]
         variance, df = of_seeds_alone([(one, n_seeds - 1) for one in seeds])
         whole, of_both = satterthwaite([*((one, n_seeds - 1) for one in seeds), (of_items / n_items, n_items - 1)])
         ends = [(whole, max(of_both, n_seeds - 1)), (variance, df)]

@@ -1,4 +1,4 @@
-"""Count, for every test review, the runs that get it right."""
+"""Count the runs that get each test review right."""
 
 import pandas
 

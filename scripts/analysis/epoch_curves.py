@@ -1,13 +1,13 @@
-"""Curves by epoch: the points of every seed, their mean and spread, and a drawing in which seeds stay apart."""
+"""Curves by epoch: the points of every seed, their mean and spread, and a drawing that separates the seeds."""
 
 from common.arms import ARM, SUMMARY
 from common.figures import FAINT, INK
 
 RUN = [*ARM, "seed"]
 SPLITS = {"valid": "validation", "test": "test, scored after training, chose nothing"}
-# Of the seeds' lines, in turn; in matplotlib's terms: lengths on and off, in line widths.
+# The dashes of the seeds' lines, in turn; matplotlib's terms: lengths on and off, in line widths.
 DASHES = ("", (5, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1))
-# The share of an epoch's width that its points take, beside each other.
+# The points of an epoch take this share of its width, side by side.
 SPREAD = 0.74
 RING = {"s": 80, "facecolors": "none", "linewidths": 1.2, "zorder": 5}
 
@@ -42,7 +42,7 @@ def shared_epochs(points, by=()):
 
     Args:
         points: frame with seed and epoch.
-        by: columns that tell curves apart.
+        by: columns that distinguish curves.
     """
     by = list(by)
     every = points.groupby(by)["seed"].transform("nunique") if by else points["seed"].nunique()
@@ -55,7 +55,7 @@ def summary(points, value, by):
     Args:
         points: frame with seed, epoch, update and `value`.
         value: column to summarise.
-        by: columns that tell curves apart.
+        by: columns that distinguish curves.
 
     Returns:
         pandas.DataFrame: `by`, epoch, update, and the keys of `common.arms.SUMMARY`; sd_ddof1 is missing with one seed.
@@ -65,7 +65,7 @@ def summary(points, value, by):
 
 
 def places(seeds, slot=(0, 1)):
-    """Return where in an epoch's width seeds and their mean lie, from -SPREAD / 2 to SPREAD / 2, the mean last.
+    """Return the places of seeds and their mean within an epoch's width, from -SPREAD / 2 to SPREAD / 2, the mean last.
 
     Args:
         seeds: names of seeds.
@@ -81,12 +81,12 @@ def places(seeds, slot=(0, 1)):
 
 
 def draw_curve(axes, points, value, colour, slot=(0, 1), dash="-"):
-    """Draw one curve of every seed: numbers for points, dashes of its own; a thick mean with +/- SD (ddof 1).
+    """Draw one curve of every seed: numbers for points, separate dashes; a thick mean with +/- SD (ddof 1).
 
-    Points of an epoch stand beside each other, so that equal ones do not hide each other.
+    Points of an epoch are offset sideways, so that equal ones do not hide each other.
 
     Args:
-        axes: to draw on.
+        axes: axes to draw on.
         points: one arm's points of one split: seed, epoch, chosen and `value`.
         value: column to draw.
         colour: colour of the curve.
@@ -101,7 +101,7 @@ def draw_curve(axes, points, value, colour, slot=(0, 1), dash="-"):
     of_seeds = {"x": "place", "y": value, "style": "seed", "style_order": seeds, "color": colour}
     dashes = {seed: DASHES[number % len(DASHES)] for number, seed in enumerate(seeds)}
     seaborn.lineplot(placed, dashes=dashes, linewidth=0.8, alpha=0.6, estimator=None, legend=False, ax=axes, **of_seeds)
-    # The numbers stand on white, so that no line strikes them out.
+    # The numbers have a white background, so that no line strikes them out.
     axes.scatter(placed["place"], placed[value], s=34, color="white", zorder=2.5)
     numbers = {seed: f"${seed}$" for seed in seeds}
     seaborn.scatterplot(placed, markers=numbers, s=30, linewidth=0, zorder=3, legend=False, ax=axes, **of_seeds)
@@ -153,11 +153,11 @@ def add_updates(axes, points):
 
 
 def legend_handles(points, majority=True):
-    """Return the legend's entries for what `draw_curve` draws, in grey.
+    """Return the legend's entries for the marks of `draw_curve`, in grey.
 
     Args:
-        points: what was drawn: with one seed there is no mean.
-        majority: whether the share of the largest class is drawn.
+        points: drawn points: with one seed there is no mean.
+        majority: True where the share of the largest class is drawn.
     """
     from matplotlib.lines import Line2D
 

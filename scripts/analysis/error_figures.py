@@ -8,16 +8,16 @@ from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from data.reviews import noun_of
 from data.words import unit_of
 
-# Names of classes where the data give none.
+# These names of classes are used where the data give none.
 POLARITY = {"0": "negative", "1": "positive"}
-# The tables that each figure shows.
+# Each figure shows these tables.
 DRAWN = {
     "confusion": ("confusion",),
     "agreement": ("agreement", "counts"),
     "calibration": ("calibration",),
     "by_length": ("by_length",),
 }
-# Beyond so many classes a heat map's cells have no room for numbers; beyond so many, its axes none for names.
+# With more classes than this a heat map's cells have no room for numbers, or its axes none for names.
 NUMBERED, NAMED = 8, 40
 
 
@@ -32,7 +32,7 @@ def draw(tables, manifest, colours, svgs, pngs, files):
         files: {name: path} of the tables as written.
     """
     for (name, figure, title), svg, png in zip(figures(tables, manifest, colours), svgs, pngs, strict=True):
-        # A panel's own name fills the width of a confusion.
+        # A panel's name fills the width of a confusion.
         if name != "confusion":
             mark_synthetic(figure.axes[0], manifest)
         elif manifest["synthetic"]:
@@ -56,7 +56,7 @@ def figures(tables, manifest, colours):
     ]
 
 
-def own(table, arm):
+def rows_of_arm(table, arm):
     """Return an arm's rows."""
     return table[table["arm"] == arm]
 
@@ -83,11 +83,11 @@ def panels(n, width=3.4, height=2.9, columns=3, **options):
 def confusions(table, looks, names, noun):
     """Return the mean share of each class that gets each answer, over seeds, a panel for each arm."""
     many, room = len(names) > 2, 0.3 * max(0, (len(names) if len(names) <= NAMED else 2 * NUMBERED) - 4)
-    # Two in a row, so that a phone shows their numbers.
+    # Two panels fit in a row, so that a phone shows their numbers.
     figure, axes = panels(len(looks), width=(3.4 if many else 2.6) + room, height=2.7 + room, columns=2)
     for panel, (arm, (label, _)) in zip(axes, looks.items(), strict=True):
         # A cell without a row has no reviews.
-        rows = own(table, arm)
+        rows = rows_of_arm(table, arm)
         sums = (
             rows.assign(share=rows["share"].astype(float)).groupby(["label", "prediction"], sort=False)["share"].sum()
         )
@@ -107,7 +107,7 @@ def confusions(table, looks, names, noun):
 
 
 def cut(name, longest=18):
-    """Return a class's name with at most so many characters; a dollar sign is one, and begins no formula."""
+    """Return a class's name with a limited number of characters; a dollar sign is escaped, so it begins no formula."""
     return (name if len(name) <= longest else f"{name[: longest - 1]}…").replace("$", r"\$")
 
 
@@ -141,7 +141,7 @@ def reliability(table, looks):
     low = 100 * float(table["bin_low"].min())
     axes.plot([low, 100], [low, 100], color=FAINT, linestyle=":", linewidth=1.2, label="calibrated")
     for arm, (label, colour) in looks.items():
-        rows = own(table, arm)
+        rows = rows_of_arm(table, arm)
         rows = rows[rows["n_answers"] > 0]
         across, down = (100 * rows[name].to_numpy(dtype=float) for name in ("confidence", "accuracy"))
         axes.plot(across, down, color=colour, linewidth=1.6, label=label)
@@ -158,13 +158,13 @@ def lengths(table, looks, noun, unit="words"):
 
     figure, axes = pyplot.subplots(figsize=(5.4, 3.8), layout="constrained")
     for place, (arm, (label, colour)) in enumerate(looks.items()):
-        rows = own(table, arm)
+        rows = rows_of_arm(table, arm)
         across = rows["bin"].to_numpy(dtype=float) + 0.06 * (place - (len(looks) - 1) / 2)
         mean, least, most = (100 * rows[name].to_numpy(dtype=float) for name in ("mean", "min", "max"))
-        # No error bar is negative, whatever rounding leaves.
+        # No error bar may be negative, although rounding can leave that.
         reach = [(mean - least).clip(0), (most - mean).clip(0)]
         axes.errorbar(across, mean, reach, color=colour, marker="o", capsize=2.5, label=label)
-    rows = own(table, next(iter(looks)))
+    rows = rows_of_arm(table, next(iter(looks)))
     names = [
         f"{low}–{high}" if low != high else f"{low}"
         for low, high in zip(rows["bin_low"], rows["bin_high"], strict=True)

@@ -1,13 +1,14 @@
-"""How often runs fail, and the warnings where an interval or a claim errs too often."""
+"""The failure rate of runs, and warnings where an interval or a claim errs too often."""
 
 import statistics
 
 from analysis.inference import exact_interval
 from analysis.intervals import LEVEL
 
-# A share of failed runs that would change what a study says; fewer seeds than 36 without a failure leave it possible.
+# This share of failed runs would change a study's conclusions; fewer than 36 seeds without a failure cannot rule it
+# out.
 FAILURES = 0.1
-# Below this share a class has too few texts for an interval over seeds to hold for other texts.
+# A class with a smaller share has too few texts for an interval over seeds to hold for other texts.
 RARE = 0.1
 WARNINGS = {
     "failed runs": "some runs failed: their share decides the mean, and a few seeds do not give it",
@@ -19,7 +20,7 @@ WARNINGS = {
 
 
 def failure_rate(learned, accuracies, level=LEVEL):
-    """Return how often runs failed, with the exact interval, and what those that learned got.
+    """Return how often runs failed, with the exact interval, and the mean of the runs that learned.
 
     Without a failure among n runs the interval still reaches 1 - ((1 - level) / 2) ** (1 / n): with three runs 71 %.
 
@@ -32,7 +33,7 @@ def failure_rate(learned, accuracies, level=LEVEL):
         dict: n_failed, n_seeds, rate, low, high (fractions), mean_learned (None where every run failed).
 
     Raises:
-        ValueError: no run, or as many booleans as accuracies are not given.
+        ValueError: no run, or numbers of booleans and accuracies that differ.
     """
     if not len(learned) or len(learned) != len(accuracies):
         raise ValueError(f"{len(learned)} runs learned or not, {len(accuracies)} accuracies: give one of each per run")
@@ -56,10 +57,10 @@ def warnings_of(arms, failed, common=False, shares=(), over_seeds=False):
 
     Args:
         arms: list of (S, N) arrays of 0 and 1.
-        failed: how many runs of each arm failed.
-        common: all seeds of an arm share a checkpoint or a draw of labels, and others are what the claim is about.
+        failed: number of failed runs of each arm.
+        common: True where all seeds of an arm share a checkpoint or a draw of labels, and the claim is about others.
         shares: shares of the classes, where a measure weighs classes alike.
-        over_seeds: whether that measure's interval is over seeds alone.
+        over_seeds: True where that measure's interval is over seeds alone.
     """
     found = []
     if any(failed):

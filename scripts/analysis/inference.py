@@ -1,9 +1,10 @@
-"""What accuracies of a few seeds on a few thousand reviews can carry: intervals, tests, power.
+"""Inference from a few seeds on a few thousand reviews: intervals, tests, power.
 
 Pure functions. A *run* is one seed of one arm; `correct` is a (seeds, items) array of 0 and 1: the runs of an
-arm, all scored on the same test reviews. Accuracies are fractions. scipy and statsmodels do the tests. Ours are the
-bootstrap over seeds and items at once, as `scipy.stats.bootstrap` resamples one axis only; the interval whose coverage
-holds with three seeds, and the best of k seeds, which neither package has. Permutation tests: `analysis.permutations`.
+arm, all scored on the same test reviews. Accuracies are fractions. scipy and statsmodels do the tests. Written here are
+the bootstrap over seeds and items at once (`scipy.stats.bootstrap` resamples one axis only), the interval whose
+coverage holds with three seeds, and the best of k seeds, which neither package has. Permutation tests:
+`analysis.permutations`.
 """
 
 import math
@@ -51,7 +52,7 @@ def mean_interval(correct, level=LEVEL):
         return None
     mean = float(correct.mean())
     if mean in (0.0, 1.0):
-        # No variance to estimate from: what N right (or wrong) answers say by themselves.
+        # There is no variance to estimate from, so the interval is that of N right (or wrong) answers.
         return exact_interval(round(mean * n_items), n_items, level)
     seeds, items, residual = (value / (n_seeds * n_items) for value in mean_squares(correct))
     df_residual = (n_seeds - 1) * (n_items - 1)
@@ -63,7 +64,7 @@ def mean_interval(correct, level=LEVEL):
 
 
 def mean_difference(first, second):
-    """Return accuracy(first) - accuracy(second), exact before it is rounded: arms that are equal differ by 0.
+    """Return accuracy(first) - accuracy(second), exact before rounding, so that equal arms differ by 0.
 
     Args:
         first, second: (S1, N) and (S2, N) arrays of 0 and 1.
@@ -78,8 +79,8 @@ def difference_interval(first, second, level=LEVEL):
     Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
     Var = Σ_arms (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the difference of the two arms' means on review i.
     As in `mean_interval`, Var is at least Σ_arms MS_e / (S·N), and the wider of this and the interval over seeds alone
-    (`of_seeds_alone`) is taken. Where nothing varies at all, as between arms whose answers are the same, the interval
-    is what N reviews without an exception say by themselves.
+    (`of_seeds_alone`) is taken. Where nothing varies at all, as between arms with the same answers, the interval is
+    that of N reviews without an exception.
 
     Args:
         first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
@@ -88,7 +89,7 @@ def difference_interval(first, second, level=LEVEL):
 
 
 def fixed_contrast(correct, fixed, level=LEVEL):
-    """Compare an arm of several seeds with one that no seed changes: both answer the same reviews.
+    """Compare an arm of several seeds with one that no seed changes; both answer the same reviews.
 
     Var(difference) = (MS_seed - MS_e) / (S·N) + Var(d_i) / N, with d_i the mean over seeds on review i less the other
     arm's answer: the seeds of one arm and the reviews vary, the other arm's training does not. As in
@@ -112,10 +113,10 @@ def fixed_contrast(correct, fixed, level=LEVEL):
 
 
 def interaction_interval(first, second, level=LEVEL):
-    """Return the interval (low, high) of what two differences of accuracy differ by; None where an arm has one seed.
+    """Return the interval (low, high) of the difference of two differences of accuracy; None where an arm has one seed.
 
-    Whether the difference between two starts depends on the recipe: two intervals that share values do not say that
-    it does not. Source: Schenker and Gentleman 2001, The American Statistician 55(3).
+    It shows whether the difference between two starts depends on the recipe; two overlapping intervals do not exclude
+    that. Source: Schenker and Gentleman 2001, The American Statistician 55(3).
 
     Args:
         first, second: two arms each, all on the same N reviews: accuracy(first[0]) - accuracy(first[1]) less
@@ -128,7 +129,7 @@ def interaction_interval(first, second, level=LEVEL):
 def _interval_of_shares(terms, difference, level):
     """Return the interval of a contrast of accuracies; None where an arm that seeds change has one.
 
-    Where nothing varies at all it is what N reviews without an exception say by themselves.
+    Where nothing varies at all it is that of N reviews without an exception.
     """
     if not decidable(terms):
         return None
@@ -139,7 +140,7 @@ def _interval_of_shares(terms, difference, level):
 
 
 def item_draws(n_items, resamples, generator):
-    """Return (resamples, n_items) float32: how often each review is in each bootstrap sample of n_items reviews.
+    """Return (resamples, n_items) float32: the counts of each review in each bootstrap sample of n_items reviews.
 
     One set of draws serves every arm: the arms answered the same reviews, so they are resampled together.
     """
@@ -176,7 +177,7 @@ def percentile_interval(values, level=LEVEL):
 
 
 def expected_best(accuracies):
-    """Return [E(best of 1), ..., E(best of n)]: what reporting the best of k seeds would print.
+    """Return [E(best of 1), ..., E(best of n)]: the expected report of the best of k seeds.
 
     E(best of k) = Σ_i v_(i) · C(i - 1, k - 1) / C(n, k) over the sorted values: the mean maximum of all subsets.
 
@@ -193,7 +194,7 @@ def expected_best(accuracies):
 def welch_p(first, second):
     """Return Welch's two-sided p of two samples of accuracies; None when it is not defined (n < 2, no variance).
 
-    No variance is seen in the values themselves: that of three equal ones, computed in floats, need not be 0.
+    Missing variance is detected by comparing values: the variance of three equal floats need not be 0.
     """
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
@@ -233,7 +234,7 @@ def correct(rows, *columns):
 
 def probability_better(first, second):
     """Return the share of pairs (a run of first, a run of second) in which first is better; a tie counts half."""
-    # Mann and Whitney's U counts these pairs; its p is not wanted, so the quick one will do.
+    # Mann and Whitney's U counts these pairs; its p is not needed, so the fast method suffices.
     return float(stats.mannwhitneyu(first, second, method="asymptotic").statistic / (len(first) * len(second)))
 
 

@@ -11,15 +11,15 @@ LEVEL = 0.95
 def t_interval(values, level=LEVEL):
     """Return Student's interval of the mean over seeds: mean -/+ t(level, n-1) * sd(ddof 1) / sqrt(n), within 0 to 1.
 
-    Not `scipy.stats.t.interval` or statsmodels' `tconfint_mean`: with seeds that do not vary the former is not a
-    number, and the latter's sums depend on the order of the seeds.
+    Two library functions do not fit: for seeds that do not vary `scipy.stats.t.interval` is not a number, and the sums
+    of statsmodels' `tconfint_mean` depend on the order of the seeds.
 
     Args:
         values: list of n fractions.
         level: coverage, between 0 and 1.
 
     Returns:
-        tuple[float, float] or None: None with fewer than two values, which say nothing of their spread.
+        tuple[float, float] or None: None with fewer than two values, which have no spread.
     """
     if len(values) < 2:
         return None

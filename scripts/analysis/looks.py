@@ -6,15 +6,15 @@ import re
 from common.arms import KNOWN
 from common.errors import StudyError
 
-# Okabe and Ito's palette, told apart with every common colour vision; yellow is left out (illegible on white).
+# Okabe and Ito's palette is distinguishable with every common colour vision; yellow is left out (illegible on white).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Of more arms, as in a grid: the same darker, black as grey; then lighter, but to be seen on white.
+# Further arms, as in a grid, get darker colours (black becomes grey), then lighter ones that are visible on white.
 DARKER = ("#003F62", "#753400", "#00573F", "#704260", "#7E5700", "#2F6380", "#808080")
 LIGHTER = ("#6FA9D6", "#E89B5F", "#63BF9F", "#DDA6C4", "#EDBB4D", "#8ECBEF", "#B0B0B0")
-# Of seeds' dots and of lines, in matplotlib's terms; with the colours they tell more arms apart than the eye does.
+# Marks of seeds' dots and dashes of lines, in matplotlib's terms; with colours they distinguish more arms than needed.
 MARKERS = ("D", "^", "v", "P", "X", "p", "h", "*")
 DASHES = ("-.", ":", "-", "--")
-# The lab's arms: the mark says the framework, the line what the runs started from.
+# The lab's arms: the mark shows the framework, and the line the start.
 MARKS = dict(zip(KNOWN, itertools.product("os", ("-", "--")), strict=True))
 
 
@@ -22,12 +22,12 @@ def looks_of(names, colours=None):
     """Return how each arm of a figure is drawn: {name: (colour `#RRGGBB`, matplotlib's marker, its line style)}.
 
     The lab's arms look the same in every study. The others take colours, marks and dashes in turn, in the study's
-    order, first the colours that no arm of the study has, then darker and lighter ones: 21 arms have a colour each, and
-    at least eight are told apart in grey.
+    order, first the colours that no arm of the study has, then darker and lighter ones: 21 arms have different colours,
+    and at least eight are distinguishable in grey.
 
     Args:
         names: names of the study's arms, in order.
-        colours: mapping of an arm's name to its colour, or None; an arm that it lacks has one of the palette.
+        colours: mapping of an arm's name to its colour, or None; a missing arm gets one of the palette.
 
     Raises:
         StudyError: a configured colour is not `#RRGGBB`.
@@ -50,7 +50,7 @@ def looks_of(names, colours=None):
 def padded_limits(values, step):
     """Return axis limits in percent around `values` (percent), at multiples of `step` within 0 to 100.
 
-    At least one step lies between an extreme value and the limit's grid line, where 0 to 100 has room.
+    At least one step is between an extreme value and the limit's grid line, where 0 to 100 has room.
     """
     low = max(0, step * int((min(values) - step / 3) // step))
     high = min(100, -step * int((-max(values) - step / 3) // step))

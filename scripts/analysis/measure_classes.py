@@ -1,4 +1,4 @@
-"""Say how each class fares: precision, recall and F1 over an arm's seeds, their means over classes, and confusions."""
+"""Measure each class: precision, recall and F1 over an arm's seeds, their means over classes, and confusions."""
 
 import numpy as np
 import pandas
@@ -14,7 +14,7 @@ SUMMARY = ("n_seeds", "mean", "sd_ddof1", "min", "max")
 
 
 def divided(above, below):
-    """Return quotients, 0 where nothing is divided: a class that is never answered has a precision of 0.
+    """Return quotients, 0 where the divisor is 0: a class that is never answered has a precision of 0.
 
     Source: scikit-learn's `precision_recall_fscore_support`, zero_division=0.
     """
@@ -34,8 +34,8 @@ def measure(counts):
         dict: {measure: (k,) fractions}
     """
     right, reviews, answers = np.diag(counts).astype(float), counts.sum(axis=1), counts.sum(axis=0)
-    of = (divided(right, answers), divided(right, reviews), divided(2 * right, reviews + answers))
-    return dict(zip(MEASURES, of, strict=True))
+    values = (divided(right, answers), divided(right, reviews), divided(2 * right, reviews + answers))
+    return dict(zip(MEASURES, values, strict=True))
 
 
 def read_counts(confusion):
@@ -54,7 +54,7 @@ def read_counts(confusion):
 
 
 def summarised(values):
-    """Return what is said of one figure over an arm's seeds: mean, spread, and Student's interval of the mean.
+    """Return the summary of one figure over an arm's seeds: mean, spread, and Student's interval of the mean.
 
     Args:
         values: fractions, one a seed.
@@ -67,9 +67,9 @@ def summarised(values):
 def by_class(counts, classes):
     """Return errors/by_class.tsv as rows: for each arm, class and measure the seeds' mean, spread and interval."""
     rows = []
-    for arm, of in counts.items():
-        measured = [measure(table) for table in of.values()]
-        n_reviews = next(iter(of.values())).sum(axis=1)
+    for arm, by_seed in counts.items():
+        measured = [measure(table) for table in by_seed.values()]
+        n_reviews = next(iter(by_seed.values())).sum(axis=1)
         for k, label in enumerate(classes):
             for name in MEASURES:
                 row = {"arm": arm, "label": label, "metric": name, "n_reviews": int(n_reviews[k])}
@@ -80,8 +80,8 @@ def by_class(counts, classes):
 def by_arm(counts):
     """Return errors/macro.tsv as rows: for each arm and measure its mean over classes, over the seeds."""
     rows = []
-    for arm, of in counts.items():
-        measured = [measure(table) for table in of.values()]
+    for arm, by_seed in counts.items():
+        measured = [measure(table) for table in by_seed.values()]
         for name in MEASURES:
             rows.append({"arm": arm, "metric": f"macro_{name}"} | summarised(one[name].mean() for one in measured))
     return rows
@@ -90,11 +90,11 @@ def by_arm(counts):
 def confusions(counts, classes):
     """Return errors/confusion_arms.tsv as rows: for each arm, class and answer the share of the class's reviews.
 
-    Of more than two classes, cells in which no seed has a review are left out, but for right answers.
+    With more than two classes, cells in which no seed has a review are left out, except right answers.
     """
     rows = []
-    for arm, of in counts.items():
-        shares = np.stack([share(table) for table in of.values()])
+    for arm, by_seed in counts.items():
+        shares = np.stack([share(table) for table in by_seed.values()])
         for i, label in enumerate(classes):
             for j, prediction in enumerate(classes):
                 if len(classes) == 2 or i == j or shares[:, i, j].any():

@@ -1,6 +1,6 @@
-"""Say where runs go wrong: by class, by probability, by length, by review, and how far they agree.
+"""Measure errors by class, by probability, by length and by review, and the runs' agreement.
 
-Figures and tables in one job: all rest on the same predictions, and a start of Python and matplotlib costs seconds.
+Figures and tables are made in one job: all use the same predictions, and starting Python and matplotlib takes seconds.
 """
 
 import itertools
@@ -18,9 +18,9 @@ from common.files import read_json, read_lines, write_lines
 from data.words import measure_lengths, unit_of
 from study.tables import frame_rows, write_table
 
-# Probabilities from 1/k to 1 in so many bins of one width; reviews by length in so many bins of about one size.
+# Probabilities from 1/k to 1 fall into this many bins of equal width; lengths into this many bins of similar size.
 BINS, LENGTHS = 10, 5
-# Reviews that are shown with their text, those that most runs get wrong.
+# This many reviews are shown with their text, those that most runs get wrong.
 HARDEST = 40
 RUN = ["arm", "seed"]
 
@@ -29,7 +29,7 @@ def confidence(frame):
     """Return the probability that a run gave its answer.
 
     Args:
-        frame: `read_predictions`: `probability` is that of class 1; of more classes each has its `probability_K`.
+        frame: `read_predictions`: `probability` is that of class 1; with more classes each has its `probability_K`.
 
     Returns:
         pandas.Series: (N,) floats.
@@ -50,17 +50,17 @@ def of_class(frame, k):
 def measure_confusion(keys, labels, answers, classes):
     """Return errors/confusion.tsv: for each run, class and answer the reviews, and their share of the class.
 
-    Of more than two classes, answers that no review of a class got are left out, but for the right one.
+    With more than two classes, answers that no review of a class got are left out, except the right one.
     """
     rows, sizes = [], labels.value_counts()
     for key in keys:
         counts = pandas.crosstab(labels, answers[key].rename("answer"))
         counts = counts.reindex(index=classes, columns=classes, fill_value=0).to_numpy()
         for (i, label), (j, prediction) in itertools.product(enumerate(classes), enumerate(classes)):
-            n, of = int(counts[i, j]), int(sizes.get(label, 0))
+            n, size = int(counts[i, j]), int(sizes.get(label, 0))
             if n or i == j or len(classes) == 2:
                 row = dict(zip(RUN, key, strict=True)) | {"label": label, "prediction": prediction, "n_reviews": n}
-                rows.append(row | {"share": n / of if of else None})
+                rows.append(row | {"share": n / size if size else None})
     return pandas.DataFrame(rows)
 
 
@@ -69,14 +69,14 @@ def measure_calibration(keys, right, sure, n_classes):
 
     Args:
         keys: runs as (arm, seed).
-        right, sure: {run: (N,)} whether an answer is right, and its probability.
+        right, sure: {run: (N,)} correctness of each answer, and its probability.
         n_classes: the least probability of an answer is 1 / n_classes.
     """
     edges = np.linspace(1 / n_classes, 1, BINS + 1)
     rows = []
     for arm in dict.fromkeys(arm for arm, _ in keys):
-        own = [key for key in keys if key[0] == arm]
-        all_sure, all_right = (np.concatenate([of[key] for key in own]) for of in (sure, right))
+        of_arm = [key for key in keys if key[0] == arm]
+        all_sure, all_right = (np.concatenate([values[key] for key in of_arm]) for values in (sure, right))
         for place, own_bin in enumerate(binned(all_sure, edges)):
             n = int(own_bin.sum())
             row = {"arm": arm, "bin": place + 1}
@@ -87,7 +87,7 @@ def measure_calibration(keys, right, sure, n_classes):
 
 
 def binned(sure, edges):
-    """Return a mask for each bin; a probability on an edge belongs to the bin below it, the least to the first."""
+    """Return a mask for each bin; a probability on an edge belongs to the bin below it, the lowest to the first."""
     places = np.clip(np.searchsorted(edges, sure, side="left") - 1, 0, len(edges) - 2)
     return [places == place for place in range(len(edges) - 1)]
 
@@ -103,7 +103,7 @@ def calibration_error(sure, right, n_classes):
 
 
 def mean_within(values):
-    """Return the mean of numbers, never below the least or above the greatest, as a sum in floats can be."""
+    """Return the mean of numbers, kept between the least and the greatest, which a sum of floats can leave."""
     return min(max(float(np.mean(values)), min(values)), max(values))
 
 
@@ -115,12 +115,12 @@ def measure_by_length(keys, right, lengths):
     edges = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTHS + 1)[1:], method="lower"))
     places, rows = np.searchsorted(edges, lengths, side="left"), []
     for arm in dict.fromkeys(arm for arm, _ in keys):
-        own = [key for key in keys if key[0] == arm]
+        of_arm = [key for key in keys if key[0] == arm]
         for place in range(len(edges)):
-            of = places == place
-            values = [float(right[key][of].mean()) for key in own]
-            row = {"arm": arm, "bin": place + 1, "bin_low": int(lengths[of].min())}
-            row |= {"bin_high": int(lengths[of].max()), "n_reviews": int(of.sum()), "n_seeds": len(own)}
+            inside = places == place
+            values = [float(right[key][inside].mean()) for key in of_arm]
+            row = {"arm": arm, "bin": place + 1, "bin_low": int(lengths[inside].min())}
+            row |= {"bin_high": int(lengths[inside].max()), "n_reviews": int(inside.sum()), "n_seeds": len(of_arm)}
             rows.append(row | {"mean": mean_within(values), "min": min(values), "max": max(values)})
     return pandas.DataFrame(rows)
 
@@ -136,7 +136,7 @@ def measure_agreement(keys, answers):
 
 
 def hardest(keys, labels, right, frames, lengths, texts):
-    """Return the objects of errors/hardest.jsonl: reviews that most runs get wrong, first those most surely so.
+    """Return the objects of errors/hardest.jsonl: reviews that most runs get wrong, the most confident errors first.
 
     Args:
         lengths: (unit, array of the test reviews' lengths).
@@ -154,8 +154,8 @@ def hardest(keys, labels, right, frames, lengths, texts):
     for i in map(int, order):
         arms = {}
         for arm in dict.fromkeys(arm for arm, _ in keys):
-            own = [float(given[key][i]) for key in keys if key[0] == arm]
-            arms[arm_label(arm)] = sum(own) / len(own)
+            probabilities = [float(given[key][i]) for key in keys if key[0] == arm]
+            arms[arm_label(arm)] = sum(probabilities) / len(probabilities)
         row = {"id": i, "label": labels[i], "n_wrong": int(n_wrong[i]), "n_runs": len(keys)} | {unit: int(measured[i])}
         found.append(row | {"probability_of_label": arms} | ({"text": texts[i]} if texts else {}))
     return found
@@ -172,7 +172,7 @@ def main(
         reviews: data/test.review, for the reviews' lengths and, where the report may show them, their words.
         manifest: data/manifest.json.
         run_keys: (arm, seed) of each run.
-        show_texts: whether texts of reviews may be shown.
+        show_texts: True where texts of reviews may be shown.
         colours: configured colours by arm, or None.
         hard: errors/hardest.jsonl to write.
         svgs, pngs: figures to write: confusion, agreement, calibration, by_length.
@@ -196,7 +196,7 @@ def main(
     probable = [column for column in frames[keys[0]] if column.startswith("probability")]
     classes = [str(k) for k in range(max(2, len(probable)))]
     n_right = sum(right.values()).astype(int)
-    made = {
+    tables = {
         "confusion": measure_confusion(keys, labels, answers, classes),
         "calibration": measure_calibration(keys, right, sure, len(classes)),
         "by_length": measure_by_length(keys, right, lengths),
@@ -211,12 +211,12 @@ def main(
             {"n_right": n, "n_runs": len(keys), "n_reviews": int((n_right == n).sum())} for n in range(len(keys) + 1)
         ),
     }
-    files = dict(zip(made, (confusion, calibration, by_length, agreement, runs, counts), strict=True))
-    for name, table in made.items():
+    files = dict(zip(tables, (confusion, calibration, by_length, agreement, runs, counts), strict=True))
+    for name, table in tables.items():
         write_table(files[name], f"errors_{name}", frame_rows(table))
     found = hardest(keys, labels, right, frames, (unit, lengths), texts if show_texts else None)
     write_lines(hard, [json.dumps(row, ensure_ascii=False) for row in found])
-    error_figures.draw(made, facts, colours, svgs, pngs, files)
+    error_figures.draw(tables, facts, colours, svgs, pngs, files)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure how far training and validation lie apart at the end of fine-tuning: by run, and by arm over its seeds."""
+"""Measure the gap between training and validation at the end of fine-tuning: by run, and by arm over its seeds."""
 
 from statistics import NormalDist
 
@@ -59,17 +59,19 @@ def by_arm(runs):
         runs: `last_epochs`.
     """
     rows = []
-    for arm, own in runs.groupby(ARM, sort=False):
+    for arm, of_arm in runs.groupby(ARM, sort=False):
         means = {
-            name: SUMMARY["mean"](list(own[name])) for name in own.columns if name.endswith(("_loss", "_accuracy"))
+            name: SUMMARY["mean"](list(of_arm[name]))
+            for name in of_arm.columns
+            if name.endswith(("_loss", "_accuracy"))
         }
-        spread = {f"{name}_sd_ddof1": SUMMARY["sd_ddof1"](list(own[name])) for name in ("loss_gap", "accuracy_gap")}
-        gaps = {name: SUMMARY["mean"](list(own[name])) for name in ("loss_gap", "accuracy_gap", "valid_loss_rise")}
-        share, n_valid = means["last_valid_accuracy"], int(own["n_valid"].iloc[0])
+        spread = {f"{name}_sd_ddof1": SUMMARY["sd_ddof1"](list(of_arm[name])) for name in ("loss_gap", "accuracy_gap")}
+        gaps = {name: SUMMARY["mean"](list(of_arm[name])) for name in ("loss_gap", "accuracy_gap", "valid_loss_rise")}
+        share, n_valid = means["last_valid_accuracy"], int(of_arm["n_valid"].iloc[0])
         rows.append(
             dict(zip(ARM, arm, strict=True))
-            | {"n_seeds": len(own), "epoch": own["epoch"].max(), "update": own["update"].max()}
-            | own[SIZES].iloc[0].to_dict()
+            | {"n_seeds": len(of_arm), "epoch": of_arm["epoch"].max(), "update": of_arm["update"].max()}
+            | of_arm[SIZES].iloc[0].to_dict()
             | means
             | gaps
             | spread
@@ -78,7 +80,7 @@ def by_arm(runs):
                 "valid_accuracy_half_width": NormalDist().inv_cdf((1 + LEVEL) / 2)
                 * (share * (1 - share) / n_valid) ** 0.5,
             }
-            | {"n_past_lowest": int((own["valid_loss_rise"] > 0).sum())}
+            | {"n_past_lowest": int((of_arm["valid_loss_rise"] > 0).sum())}
         )
     return pandas.DataFrame(rows).astype({"loss_gap_sd_ddof1": float, "accuracy_gap_sd_ddof1": float})
 

@@ -13,7 +13,7 @@ from study.tables import write_table
 
 
 def shared(splits):
-    """Return (N,) booleans: whether each test text is one of train or valid.
+    """Return (N,) booleans: True for each test text that train or valid has.
 
     Args:
         splits: the texts of train, valid and test.
@@ -28,8 +28,8 @@ def describe(name, right, mask):
 
     Args:
         name: name of an arm or simple model.
-        right: (S, N) booleans, whether each run is right on each test text.
-        mask: what `shared` returns.
+        right: (S, N) booleans, correctness of each run on each test text.
+        mask: result of `shared`.
     """
     every, kept = (summarise([float(row.mean()) for row in rows]) for rows in (right, right[:, ~mask]))
     return {

@@ -1,4 +1,4 @@
-"""Runs scored by a measure: what its comparisons of arms start from."""
+"""Runs scored by a measure, the input of its comparisons of arms."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from common.errors import StudyError
 
 
 class Answered(NamedTuple):
-    """What a run answered on test.
+    """A run's answers on test.
 
     Attributes:
         path: its predictions, for messages.
@@ -40,7 +40,7 @@ class Answered(NamedTuple):
 
 
 def read_answered(paths):
-    """Return {run: what it answered (`Answered`)}, each file read once.
+    """Return {run: its answers (`Answered`)}, each file read once.
 
     Args:
         paths: {run: path of its predictions}.

@@ -10,12 +10,12 @@ from common.errors import StudyError
 def choose(valid):
     """Return the name chosen for each seed: the highest mean validation accuracy of the other seeds.
 
-    A seed that is lucky on validation is, being the same run, lucky on test, too. Arms chosen by all seeds together
-    would therefore score too high; chosen without the seed that is then scored, they do not.
+    A seed that is lucky on validation is often lucky on test, since both come from the same run. Arms chosen by all
+    seeds together would therefore score too high; chosen without the scored seed, they do not.
 
     Args:
-        valid: {name: validation accuracy of each seed}, every name with the same seeds. One seed chooses by itself; of
-            equals the first name is chosen.
+        valid: {name: validation accuracy of each seed}, every name with the same seeds. One seed chooses by itself;
+            ties go to the first name.
 
     Returns:
         list[str]: a name for each seed.
@@ -37,10 +37,10 @@ def choose(valid):
 
 
 def best_of(names, arms, valid):
-    """Return what `analysis.answer_questions.scored` has of an arm, for the best of several, and the names chosen.
+    """Return the best of several as an arm of `analysis.answer_questions.scored`, and the names chosen.
 
     Args:
-        names: what is chosen among.
+        names: candidates.
         arms: {name: (scores of its runs, (S, N) values of texts, whether no seed changes it)}.
         valid: {name: validation accuracy of each run}.
 
@@ -56,7 +56,7 @@ def best_of(names, arms, valid):
 
 
 def in_words(operand, chosen):
-    """Return what was chosen, such as `best of a, b: a (2 of 3 seeds), b (1 of 3 seeds)`."""
+    """Return the choice in words, such as `best of a, b: a (2 of 3 seeds), b (1 of 3 seeds)`."""
     counts = {name: chosen.count(name) for name in dict.fromkeys(chosen)}
     if len(chosen) == 1:
         return f"{operand}: {chosen[0]}"

@@ -1,4 +1,4 @@
-"""The conventions by which a RoBERTa's parameters are counted, and the tensors that a model file really holds."""
+"""The conventions for counting a RoBERTa's parameters, and the tensors in a model file."""
 
 import json
 import math
@@ -23,7 +23,7 @@ PUBLISHED = {
     23388418: "classifier_fairseq",
     20578304: "four_matrices",
 }
-# Terms of each convention, and what it says in words.
+# Terms of each convention, and its description.
 CONVENTIONS = {
     "matrices": (("tokens", "matrices"), "token embeddings and encoder weight matrices, no positions"),
     "positions": (("tokens", "matrices", "positions"), "+ the positions that an input can have"),
@@ -41,7 +41,7 @@ CONVENTIONS = {
         "feed-forward matrix and the positions",
     ),
 }
-# Stored a second time under these names, though they are the token embeddings (or the head's bias) again.
+# Files store the token embeddings (or the head's bias) a second time under these names.
 _TIED = re.compile(r"lm_head\.(weight|decoder\.weight|decoder\.bias)$")
 _BUFFERS = re.compile(r"(^|\.)(version|position_ids|token_type_ids)$")
 _TERMS = (
@@ -85,8 +85,8 @@ def counted_terms(shapes):
         shapes: {tensor name: shape} under fairseq's or Hugging Face's names.
 
     Returns:
-        dict: tokens, table (the position table), matrices, vectors, head, token_types, lm_head; a term that is
-        not stored is absent.
+        dict: tokens, table (the position table), matrices, vectors, head, token_types, lm_head; a term that is not
+            stored is absent.
     """
     found = {}
     for name, shape in shapes.items():
@@ -111,7 +111,7 @@ def size_of(shapes, name):
         name: name of the file, for messages.
 
     Raises:
-        StudyError: it lacks a tensor that tells a size, or has a layer twice or a gap between layers.
+        StudyError: it lacks a tensor that shows a size, or has a layer twice or a gap between layers.
     """
 
     def shape(what, pattern):
@@ -138,7 +138,7 @@ def size_of(shapes, name):
 
 
 class _Ignored:
-    """Stands for whatever a checkpoint's pickle names: made, called and filled without effect."""
+    """A stand-in for any class in a checkpoint's pickle: created, called and filled without effect."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -176,8 +176,8 @@ class _Entries(dict):
 class _ShapeReader(pickle._Unpickler):
     """Unpickles a PyTorch file to its structure: tensors become shapes, no class of the file is ever imported.
 
-    By the form that is written in Python: the one in C makes a table as long as any number that the file names, so
-    that ten bytes can take all memory. So can one of protocol 5's, which PyTorch does not write.
+    It uses the unpickler written in Python: the one in C makes a table as long as any number in the file, so that ten
+    bytes can take all memory. An opcode of protocol 5 can do the same, but PyTorch does not write it.
     """
 
     dispatch = {code: act for code, act in pickle._Unpickler.dispatch.items() if code != pickle.BYTEARRAY8[0]}

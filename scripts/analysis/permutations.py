@@ -1,8 +1,8 @@
 """Permutation tests of two arms, over seeds and over test reviews; the permutations are drawn once for all pairs.
 
-Two arms of a study differ from any other two in their values only. `scipy.stats.permutation_test`, whose p these
-return to the last digit (tests/unit/analysis/test_permutations.py), draws anew for each pair, which takes longer than
-all other statistics together.
+Every pair of arms can use the same permutations. `scipy.stats.permutation_test`, whose p these functions return to the
+last digit (tests/unit/analysis/test_permutations.py), draws anew for each pair, which takes longer than all other
+statistics together.
 """
 
 import functools
@@ -11,13 +11,13 @@ import math
 
 import numpy as np
 
-# Enough for every pair of up to 9 against 9 seeds to be enumerated; beyond, the test draws at random.
+# This is enough to enumerate every pair of up to 9 against 9 seeds; beyond, the test draws at random.
 SEED_PERMUTATIONS = 50_000
-# To which means over seeds are compared: finer than any that differ, coarser than what their sums lose in floats.
+# Decimals kept when means over seeds are compared: finer than true differences, coarser than rounding errors of sums.
 DIGITS = 12
 # The studentized difference divides by spreads of a hundredth of a point, which costs it digits.
 STUDENTIZED_DIGITS = 8
-# Permutations over reviews that are in memory at once; a multiple of 8, as their bits are kept in bytes.
+# This many permutations over reviews are in memory at once; a multiple of 8, because their bits are kept in bytes.
 BLOCK = 1000
 
 
@@ -25,7 +25,7 @@ def permute_seeds(first, second, seed=0):
     """Return the two-sided permutation p of the difference of means over seeds, exact up to `SEED_PERMUTATIONS`.
 
     It needs no test items. Where runs are exchangeable it is exact. Arms of unequal size whose spreads differ are not
-    exchangeable although their means be equal: the plain difference then errs in up to a quarter of studies. Arms of
+    exchangeable even if their means are equal: the plain difference then errs in up to a quarter of studies. Arms of
     unequal size are therefore permuted by the studentized difference, the size of Welch's t, which errs less (5 seeds
     that vary ten times as much as the 10 of the other arm: 9 instead of 19 %), so no claim rests on it alone.
 
@@ -45,7 +45,8 @@ def orders_of_seeds(n_first, n_second, most, seed):
     """Return the permutations of two arms' runs: every division into two arms, or random ones where `most` are fewer.
 
     Returns:
-        (ndarray, bool): (R, n_first + n_second) numbers of runs, those of the first arm first; whether they are random.
+        (ndarray, bool): (R, n_first + n_second) numbers of runs, those of the first arm first; True where they are
+        random.
     """
     n_runs = n_first + n_second
     if math.comb(n_runs, n_first) > most:
@@ -65,7 +66,7 @@ def _studentized(first, second, axis):
     """Return t² / (1 + t²) of Welch's t, rounded as above: 0 to 1, also where nothing varies."""
     gap = _difference_of_means(first, second, axis)
     one, other = (values.var(axis=axis, ddof=1) / values.shape[axis] for values in (first, second))
-    # Accuracies whose differences are below this are equal: sums of floats lose as much.
+    # Accuracies whose difference is smaller count as equal: sums of floats have such errors.
     total = gap**2 + np.where(one + other > 10.0 ** (-2 * DIGITS), one + other, 0.0)
     return np.round(np.divide(gap**2, total, out=np.zeros_like(total), where=total > 0), STUDENTIZED_DIGITS)
 
@@ -74,7 +75,7 @@ def seed_floor(n_first, n_second):
     """Return the smallest p that `permute_seeds` can reach: 2 / C(n1 + n2, n1), at most 1; 1 / C with unequal sizes.
 
     With as many seeds a side the arms' exchange is as extreme as the data; with unequal sizes it is no permutation.
-    Of permutations drawn at random the data themselves are one of `SEED_PERMUTATIONS` + 1.
+    Among permutations drawn at random the data themselves are one of `SEED_PERMUTATIONS` + 1.
     """
     sides = 2 if n_first == n_second else 1
     return min(1.0, max(sides / math.comb(n_first + n_second, n_first), sides / (SEED_PERMUTATIONS + 1)))
@@ -83,7 +84,7 @@ def seed_floor(n_first, n_second):
 def permute_items(first, second, resamples=9999, seed=0):
     """Return the two-sided paired permutation p over test reviews of two arms' mean correctness.
 
-    It judges these trained models on reviews like these; it says nothing about other seeds.
+    It judges these trained models on reviews like these; it does not judge other seeds.
 
     Args:
         first, second: (S1, N), (S2, N) arrays of 0 and 1.
@@ -92,7 +93,7 @@ def permute_items(first, second, resamples=9999, seed=0):
     Returns:
         float: 1 where the arms differ on one review at most, since a swap leaves the size of that difference.
     """
-    # Means times S1 · S2: whole numbers, so that swaps as extreme as the data count as such.
+    # Means times S1 · S2 are whole numbers, so that swaps as extreme as the data count as such.
     sums = [np.sum(correct, axis=0, dtype=float) for correct in (first, second)]
     gaps = sums[0] * len(second) - sums[1] * len(first)
     # A review on which the arms agree adds 0 whichever way it is swapped.
@@ -101,11 +102,11 @@ def permute_items(first, second, resamples=9999, seed=0):
     if n < 2:
         return 1.0
     if np.abs(gaps).sum() < 2**24:
-        # Single precision holds every sum.
+        # Single precision represents every sum exactly.
         gaps = gaps.astype(np.float32)
     drawn = 2**n > resamples
     swaps = drawn_swaps(n, n_items, resamples, seed) if drawn else [np.arange(2**n)[:, None] >> np.arange(n) & 1]
-    # The sum with some gaps swapped is twice that of the gaps kept, less that of all: both are in the same order.
+    # The sum with some gaps swapped is twice that of the kept gaps minus that of all: both have the same order.
     null = np.concatenate([kept.astype(gaps.dtype) @ gaps for kept in swaps])
     return _p(null, gaps.sum(), drawn)
 
@@ -132,10 +133,10 @@ def _p(null, observed, drawn, one_sided=False):
     Args:
         null: (R,) its values under the permutations.
         observed: its value.
-        drawn: whether the permutations are drawn at random: the data are then one more.
-        one_sided: as said.
+        drawn: True where the permutations are drawn at random: the data are then one more.
+        one_sided: True for the share that is as great.
     """
-    # Values that close are equal but for rounding, as scipy has it.
+    # Values this close are equal but for rounding, as in scipy.
     near = 100 * np.finfo(float).eps * abs(observed)
     counts = [np.count_nonzero(null >= observed - near)]
     if not one_sided:

@@ -48,7 +48,7 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
 
     Args:
         runs: runs.tsv, for the chosen epochs.
-        history: history.tsv; every arm's values set the axis, so that figures can be laid side by side.
+        history: history.tsv; every arm's values set the axis, so that figures can be compared side by side.
         manifest: data/manifest.json, for the majority class.
         svgs, pngs: figures to write, one an arm.
         tables: tables of the drawn points to write, one an arm.

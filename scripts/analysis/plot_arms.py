@@ -54,7 +54,7 @@ def draw(runs, rows, colours):
     figure, axes = pyplot.subplots(figsize=(5.4, 1.4 + 0.8 * len(rows)), layout="constrained")
     percents = rows.assign(**{name: 100 * rows[name] for name in ("mean", "t_low", "t_high", "majority_share")})
     looks = looks_of(list(rows["arm"]), colours)
-    # Told apart without colour, too: by the seeds' marks and the interval's line.
+    # Arms are also distinguishable without colour, by the seeds' marks and the interval's line.
     palette, marks, styles = zip(*looks.values(), strict=True)
     palette = list(palette)
     seeds = pandas.DataFrame(
@@ -62,7 +62,7 @@ def draw(runs, rows, colours):
     )
     shown = pandas.concat([seeds["percent"], *(percents[name] for name in ("t_low", "t_high"))])
     limits = padded_limits([*shown.dropna(), percents["majority_share"][0]], 5)
-    # Before the dots: where they lie beside each other depends on the axes' scale.
+    # This comes before the dots, whose sideways places depend on the axes' scale.
     axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.6), yticks=[])
     dots = {"size": 6.2, "alpha": 0.85, "edgecolor": "white", "linewidth": 0.7, "zorder": 3}
     seaborn.swarmplot(
@@ -79,7 +79,7 @@ def draw(runs, rows, colours):
     axes.plot(percents["mean"][several], below[several], "|", color=INK, markersize=13, markeredgewidth=2.4)
     axes.axvline(percents["majority_share"][0], color=FAINT, linewidth=1, linestyle=":", zorder=1)
     for place, name in enumerate(looks):
-        # Names above their dots, not beside the axis: the figure stays narrow enough for a phone.
+        # Names are above their dots, not beside the axis, so that the figure is narrow enough for a phone.
         axes.annotate(
             arm_label(name), (limits[0], place - 0.38), xytext=(5, 0), textcoords="offset points", va="center",
             fontweight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5}, zorder=5,

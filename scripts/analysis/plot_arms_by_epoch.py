@@ -16,7 +16,7 @@ MEASURES = {"accuracy": "accuracy (%)", "highest_so_far": "highest accuracy so f
 
 
 def highest_so_far(points):
-    """Return the points with each seed's highest accuracy up to each epoch, on each split by itself."""
+    """Return the points with each seed's highest accuracy up to each epoch, on each split separately."""
     points = points.sort_values("epoch", kind="stable")
     return points.assign(accuracy=points.groupby([*ARM, "seed", "split"])["accuracy"].cummax())
 
@@ -43,8 +43,8 @@ def draw(points, majority, measure, colours):
     panels = list(panels[:, 0])
     for axes, split in zip(panels, splits, strict=True):
         for number, (name, (colour, _, dash)) in enumerate(looks.items()):
-            own = points[(points["split"] == split) & (points["arm"] == name)]
-            draw_curve(axes, own, "percent", colour, (number, len(looks)), dash)
+            of_arm = points[(points["split"] == split) & (points["arm"] == name)]
+            draw_curve(axes, of_arm, "percent", colour, (number, len(looks)), dash)
         axes.axhline(100 * majority[split], color=FAINT, linewidth=1, linestyle=":", zorder=1)
         axes.set_title(SPLITS[split])
     limits = padded_limits([*points["percent"], *(100 * majority[split] for split in splits)], 5)

@@ -11,7 +11,7 @@ from common.files import read_json
 from common.frames import read_frame
 from finetuning.learning_curves import REVIEWS
 
-# The simple models that are drawn, and how.
+# The simple models that are drawn, and their line styles.
 SIMPLE = {"tfidf_words": ":", "tfidf_characters": "--"}
 
 
@@ -20,7 +20,7 @@ def draw(means, seeds, whole, simple=None):
 
     Args:
         means, seeds: frames of learning_curves/means.tsv and learning_curves/runs.tsv (text).
-        whole: frame of baselines.tsv: what the simple models reach with all training reviews.
+        whole: frame of baselines.tsv: results of the simple models with all training reviews.
         simple: frame of learning_curves/baselines.tsv; None: no curve of labelled reviews.
     """
     from matplotlib import pyplot
@@ -51,7 +51,7 @@ def draw(means, seeds, whole, simple=None):
 
 
 def apart(amounts, curve):
-    """Return those amounts, from the largest on, whose numbers do not lie on each other below the axis."""
+    """Return the amounts, from the largest on, whose numbers do not overlap below the axis."""
     size = math.log10 if curve == REVIEWS else float
     room = (size(max(amounts)) - size(min(amounts))) / 10
     kept = []
@@ -62,15 +62,15 @@ def apart(amounts, curve):
 
 
 def bars(axes, curve, whole, simple):
-    """Draw the simple models: by labelled reviews a line, by updates what they reach with all reviews."""
+    """Draw the simple models: a line by labelled reviews, or their result with all reviews by updates."""
     for name, style in SIMPLE.items():
         if name not in set(whole["baseline"]):
             continue
         words = f"TF-IDF, {name.removeprefix('tfidf_')}"
         if curve == REVIEWS and simple is not None:
-            of = simple[simple["baseline"] == name]
-            reached = 100 * number(of["test_accuracy"])
-            axes.plot(number(of["n_train"]), reached, color=FAINT, linestyle=style, linewidth=1.4, label=words)
+            rows = simple[simple["baseline"] == name]
+            reached = 100 * number(rows["test_accuracy"])
+            axes.plot(number(rows["n_train"]), reached, color=FAINT, linestyle=style, linewidth=1.4, label=words)
         else:
             reached = 100 * float(whole.loc[whole["baseline"] == name, "test_accuracy"].iloc[0])
             axes.axhline(reached, color=FAINT, linestyle=style, linewidth=1.4, label=words)

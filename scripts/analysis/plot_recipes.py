@@ -9,15 +9,17 @@ from common.files import read_json
 from common.frames import read_frame
 from study.grids import written
 
-# How a start is drawn: colour, mark, line.
+# Each start's colour, mark and line.
 LOOKS = {"pretrained": (PALETTE[0], "o", "-"), "random": (PALETTE[1], "s", "--")}
 NUMBERS = ("peak_lr", "epochs", "mean", "test_accuracy", "difference", "low", "high", "joint_low", "joint_high")
 
 
 def numeric(frame):
     """Return a table with the columns of `NUMBERS` as numbers, accuracies and differences in per cent."""
-    own = {name: pandas.to_numeric(frame[name]) for name in NUMBERS if name in frame}
-    return frame.assign(**{name: of if name in ("peak_lr", "epochs") else 100 * of for name, of in own.items()})
+    columns = {name: pandas.to_numeric(frame[name]) for name in NUMBERS if name in frame}
+    return frame.assign(
+        **{name: values if name in ("peak_lr", "epochs") else 100 * values for name, values in columns.items()}
+    )
 
 
 def draw(recipes, differing, seeds):
@@ -40,8 +42,8 @@ def draw(recipes, differing, seeds):
     for row, pair in enumerate(pairs):
         for column, number in enumerate(epochs):
             above, below = grid[2 * row][column], grid[2 * row + 1][column]
-            own = [frame[(frame["pair"] == pair) & (frame["epochs"] == number)] for frame in (recipes, seeds)]
-            accuracies(above, *own)
+            of_panel = [frame[(frame["pair"] == pair) & (frame["epochs"] == number)] for frame in (recipes, seeds)]
+            accuracies(above, *of_panel)
             differences(below, differing[(differing["pair"] == pair) & (differing["epochs"] == number)])
             title = f"{number:.0f} epoch{'s' if number != 1 else ''}"
             above.set_title(title if len(pairs) == 1 else f"{pair}, {title}")
@@ -57,7 +59,7 @@ def draw(recipes, differing, seeds):
 
 
 def accuracies(axes, recipes, seeds):
-    """Draw both starts' seeds as dots and their means as lines; a hair apart, so that neither hides the other."""
+    """Draw both starts' seeds as dots and their means as lines; slightly apart, so that neither hides the other."""
     for (init, (colour, mark, style)), side in zip(LOOKS.items(), (1 / 1.04, 1.04), strict=True):
         dots, means = (frame[frame["init"] == init].sort_values("peak_lr") for frame in (seeds, recipes))
         axes.plot(means["peak_lr"] * side, means["mean"], linestyle=style, color=colour, linewidth=1.8)
@@ -67,7 +69,7 @@ def accuracies(axes, recipes, seeds):
 
 
 def differences(axes, rows):
-    """Draw each difference with its interval, and thin the one that holds for all recipes together."""
+    """Draw each difference with its interval, and the joint interval of all recipes as a thin line."""
     axes.axhline(0, color=FAINT, linewidth=1, linestyle=":")
     axes.vlines(rows["peak_lr"], rows["joint_low"], rows["joint_high"], color=INK, linewidth=0.9)
     axes.vlines(rows["peak_lr"], rows["low"], rows["high"], color=INK, linewidth=2.6)

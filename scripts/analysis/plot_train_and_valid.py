@@ -36,10 +36,10 @@ def draw(points, limits, colour):
     colours = {"train": INK, "valid": colour}
     for axes, metric in zip(panels, METRICS, strict=True):
         for place, split in enumerate(SPLITS):
-            own = points[(points["metric"] == metric) & (points["split"] == split)]
-            # The epoch was chosen on validation: its ring is there alone.
-            own = own.assign(chosen=own["chosen"] & (split == "valid"))
-            draw_curve(axes, own, "value", colours[split], (place, len(SPLITS)), "--" if split == "train" else "-")
+            drawn = points[(points["metric"] == metric) & (points["split"] == split)]
+            # The epoch was chosen on validation, so only that curve has its ring.
+            drawn = drawn.assign(chosen=drawn["chosen"] & (split == "valid"))
+            draw_curve(axes, drawn, "value", colours[split], (place, len(SPLITS)), "--" if split == "train" else "-")
         axes.set_title(metric)
     finish_axes(list(panels), points, None)
     for axes, (metric, label) in zip(panels, METRICS.items(), strict=True):
@@ -60,7 +60,7 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
 
     Args:
         runs: runs.tsv, for the chosen epochs.
-        history: history.tsv; every arm's values set the axes, so that figures can be laid side by side.
+        history: history.tsv; every arm's values set the axes, so that figures can be compared side by side.
         manifest: data/manifest.json.
         svgs, pngs: figures to write, one an arm.
         tables: tables of the drawn points to write, one an arm: the columns of `RUN`, epoch, update, split, metric,

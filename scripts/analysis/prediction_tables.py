@@ -1,4 +1,4 @@
-"""What runs answered on test: the one reader of their predictions."""
+"""The runs' answers on test: the only reader of their predictions."""
 
 import pandas
 
@@ -6,7 +6,7 @@ from common.errors import StudyError
 from common.frames import read_frame
 
 PROBABLE = "the more probable class (probability is that of class 1)"
-# What float32 leaves of a sum of probabilities.
+# Probabilities in float32 sum to 1 within this tolerance.
 ROUNDING = 1e-4
 
 
@@ -14,14 +14,14 @@ def read_predictions(path):
     """Return a run's predictions on test.
 
     Args:
-        path: TSV: id, label, prediction, probability (of more than two classes probability_0, probability_1, …);
+        path: TSV: id, label, prediction, probability (for more than two classes probability_0, probability_1, …);
             one row per test example, in the order of the file.
 
     Returns:
         pandas.DataFrame: its columns as text; n rows, numbered like the ids.
 
     Raises:
-        StudyError: no rows, ids not 0, 1, 2, ..., a class that there is not, a probability outside 0 to 1,
+        StudyError: no rows, ids not 0, 1, 2, ..., a class that does not exist, a probability outside 0 to 1,
             probabilities that do not sum to 1, a prediction that is not the most probable class.
     """
     frame = read_frame(path)
@@ -46,7 +46,7 @@ def read_predictions(path):
 
 
 def probabilities_of(frame, path):
-    """Return the columns of probabilities as numbers, one of two classes, k of k.
+    """Return the columns of probabilities as numbers, one column for two classes, k columns for k classes.
 
     Raises:
         StudyError: it has neither.
@@ -61,9 +61,9 @@ def probabilities_of(frame, path):
 
 
 def most_probable(frame, given):
-    """Yield (column, whether each row is right, what it should be) for predictions beside their probabilities.
+    """Yield (column, True for each right row, what it should be) for predictions and their probabilities.
 
-    At a tie to the last digit either class may be the greater logit's.
+    At a tie to the last digit either class may have the greater logit.
     """
     if given.shape[1] == 1:
         first = given["probability"]
@@ -71,12 +71,14 @@ def most_probable(frame, given):
         return
     yield given.columns[-1], (given.sum(axis=1) - 1).abs() <= ROUNDING, "what the others leave of 1"
     answers = frame["prediction"].map(dict(zip(map(str, range(given.shape[1])), given.columns, strict=True)))
-    own = pandas.Series([given.at[i, column] for i, column in answers.dropna().items()], index=answers.dropna().index)
-    yield "prediction", own.reindex(frame.index) == given.max(axis=1), "the most probable class"
+    answered = pandas.Series(
+        [given.at[i, column] for i, column in answers.dropna().items()], index=answers.dropna().index
+    )
+    yield "prediction", answered.reindex(frame.index) == given.max(axis=1), "the most probable class"
 
 
 def read_answers(paths):
-    """Return the labels of the test reviews and what every run answered.
+    """Return the labels of the test reviews and every run's answers.
 
     Args:
         paths: {run: path of its predictions}, at least one.

@@ -1,4 +1,4 @@
-"""Whether a run's files agree with each other and with the data: an edit by hand is reported by file and line."""
+"""Consistency of a run's files with each other and with the data: an edit by hand is reported by file and line."""
 
 import collections
 import hashlib
@@ -7,7 +7,7 @@ from common.errors import StudyError
 from common.files import read_lines, read_tsv
 from finetuning.selection import describe_choice, validation_points
 
-# Of run.json: facts that its `protocol` holds, too.
+# These facts of run.json are also in its `protocol`.
 TWICE = ("total_updates", "warmup_updates", "precision")
 
 
@@ -79,10 +79,10 @@ def check_record(path, record, splits, n_train=None):
         n_train: reviews of the subset that its arm learns from; None: all of train.
 
     Raises:
-        StudyError: it says one thing twice and differently, or was trained on other numbers of reviews.
+        StudyError: it contradicts itself, or was trained on other numbers of reviews.
     """
     for key in TWICE:
-        # `protocol` is what the run really had; the runs of the first versions recorded less there.
+        # `protocol` has the run's actual settings; runs of the first versions recorded less there.
         said = (record.get("protocol") or {}).get(key, record.get(key))
         if record.get(key) != said:
             raise StudyError(
@@ -90,8 +90,8 @@ def check_record(path, record, splits, n_train=None):
             )
     for split, wanted in (("train", n_train or splits["train"]["n"]), ("valid", splits["valid"]["n"])):
         if record[f"n_{split}"] != wanted:
-            own = split == "train" and n_train
-            source = f"its arm's n_train is {wanted}" if own else f"data/manifest.json has {wanted}"
+            is_subset = split == "train" and n_train
+            source = f"its arm's n_train is {wanted}" if is_subset else f"data/manifest.json has {wanted}"
             raise StudyError(
                 f"{place_of(path, f'n_{split}')}: trained with {record[f'n_{split}']} reviews of {split}, "
                 f"{source}: they were trained on different data; train the run again"
@@ -101,7 +101,8 @@ def check_record(path, record, splits, n_train=None):
 def check_settings(records):
     """Check that all runs of an arm were trained with the same settings, by the hash that each recorded.
 
-    Not against the study's own settings: runs of earlier versions, whose settings had other keys, hold.
+    They are not compared with the study's settings, so that runs of earlier versions, whose settings had other keys,
+    remain valid.
 
     Args:
         records: {path of run.json: its content}.
@@ -113,11 +114,11 @@ def check_settings(records):
     for path, record in records.items():
         if record.get("settings_sha256"):
             hashes.setdefault(record["arm"], {})[path] = record["settings_sha256"]
-    for of in hashes.values():
-        (common, _), *_ = collections.Counter(of.values()).most_common()
-        for path, digest in of.items():
+    for digests in hashes.values():
+        (common, _), *_ = collections.Counter(digests.values()).most_common()
+        for path, digest in digests.items():
             if digest != common:
-                others = next(other for other, its in of.items() if its == common)
+                others = next(other for other, its in digests.items() if its == common)
                 raise StudyError(
                     f"{place_of(path, 'settings_sha256')}: trained with other settings ({digest:.12}) than {others} "
                     f"({common:.12}); train the run again"
@@ -125,7 +126,7 @@ def check_settings(records):
 
 
 def check_labels(labels, path, test):
-    """Check the labels of the predictions, which are those of every run, against the data.
+    """Check the labels of the predictions, which every run shares, against the data.
 
     Args:
         labels: n texts, the numbers of classes.

@@ -1,4 +1,4 @@
-"""The study's runs with what each answered on test: what statistics of arms start from."""
+"""The study's runs with their answers on test, the input of statistics of arms."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def prediction_files(runs, predictions):
 
 
 def by_run(run_keys, predictions):
-    """Return {(arm, seed): path} of a rule's predictions and what it says that they are of."""
+    """Return {(arm, seed): path} of a rule's predictions."""
     return dict(zip(map(tuple, run_keys), predictions, strict=True))
 
 
@@ -97,7 +97,7 @@ def seed_tests(first, second, seed):
 
 
 def compared(runs_a, runs_b, options):
-    """Return what every table of two arms says of them on test: columns of pairs.tsv, before Holm's correction.
+    """Return the columns on test that every table of two arms has, as in pairs.tsv, before Holm's correction.
 
     Args:
         runs_a, runs_b: the arms' runs, as `load_runs` returns them.

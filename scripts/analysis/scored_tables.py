@@ -1,4 +1,4 @@
-"""Runs of any kind of task, scored elsewhere: what comparisons of arms start from, read from two tables."""
+"""Runs of any task, scored elsewhere: the input of comparisons of arms, read from two tables."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from common.files import read_tsv
 
 
 def read_scored(scores, items, measure, is_fixed):
-    """Return what `analysis.answer_questions.scored` does, of one measure.
+    """Return the same as `analysis.answer_questions.scored`, for one measure.
 
     Args:
         scores: TSV of arm, seed, measure, score.

@@ -13,7 +13,7 @@ from study.tables import write_table
 
 
 def with_amounts(points, runs, updates):
-    """Return the points in the order of their curves, with the amounts that the settings do not say.
+    """Return the points in the order of their curves, with the amounts that the settings leave open.
 
     Args:
         points: what `finetuning.learning_curves.learning_points` returns.
@@ -25,7 +25,7 @@ def with_amounts(points, runs, updates):
     for point in points:
         whole = updates if point["curve"] == UPDATES else sizes[point["arm"]]
         amount = whole if point["amount"] is None else point["amount"]
-        # An arm may ask for the last update by its number, too.
+        # An arm may also ask for the last update by its number.
         known.setdefault((point["curve"], point["start"], amount), point | {"amount": amount})
     places = {whose: place for place, whose in enumerate(dict.fromkeys((p["curve"], p["start"]) for p in points))}
     return sorted(known.values(), key=lambda point: (places[point["curve"], point["start"]], point["amount"]))
@@ -64,9 +64,9 @@ def main(runs, predictions, pretraining, run_keys, points, means, seeds):
         StudyError: see `analysis.scored.load_runs`.
     """
     table = read_frame(runs)
-    of = read_runs(table, predictions, run_keys)
+    by_arm = read_runs(table, predictions, run_keys)
     updates = read_frame(*pretraining)["update"].astype(int).max() if pretraining else None
-    arms, points = {arm.arm: its for arm, its in of.items()}, with_amounts(points, table, updates)
+    arms, points = {arm.arm: its for arm, its in by_arm.items()}, with_amounts(points, table, updates)
     write_table(means, "learning_curve_means", by_point(points, arms))
     write_table(seeds, "learning_curve_runs", by_run(points, arms))
 

@@ -14,7 +14,7 @@ NOTE = (
     "Test accuracy in percent. SD is the standard deviation over the n seeds of an arm: "
     "ddof 1 divides by n - 1 (the spread to expect of further seeds), ddof 0 by n (as the published reports print it)."
 )
-# Seeds that the tables for readers show one by one; of a study with more, runs.tsv has them.
+# The tables for readers list up to this many seeds; with more, only runs.tsv has them.
 SHOWN_SEEDS = 10
 MORE = f"An arm has more than {SHOWN_SEEDS} seeds: each one's figure is in runs.tsv."
 SYNTHETIC = "Synthetic data, written by a program: no measurement of real reviews."
@@ -46,7 +46,7 @@ def mean_sd(mean, sd=None):
 
 
 def shown_seeds(runs):
-    """Return the seeds that the tables for readers show one by one, in order: all, or none where they are many."""
+    """Return the seeds that the tables for readers list, in order: all, or none where they are many."""
     seeds = sorted(set(runs["seed"]), key=int)
     return seeds if len(seeds) <= SHOWN_SEEDS else []
 
@@ -105,8 +105,8 @@ def columnar(rows, runs):
 def as_markdown(table, note):
     """Return a frame of text as Markdown, with its note.
 
-    Not by `DataFrame.to_markdown`, which needs the package tabulate and pads every cell: one longer name would change
-    every line.
+    `DataFrame.to_markdown` would need the package tabulate, and it pads every cell: one longer name would change every
+    line.
     """
     header, *rows = [f"| {line} |" for line in table.style.hide().to_string(delimiter=" | ").splitlines()]
     rule = "|".join(["", " :-- ", *[" --: "] * (table.shape[1] - 1), ""])
@@ -121,7 +121,7 @@ def as_latex(table, note):
     columns = table.shape[1] + 1
     body = table.to_latex(column_format="l" + "r" * table.shape[1], multicolumn_format="r")
     body = body.replace("±", r"$\pm$").replace("_", r"\_").replace(r"\midrule", "\\midrule", 1)
-    # Mean and spread stand apart from the seeds.
+    # A gap separates mean and spread from the seeds.
     body = body.replace("\nMean &", "\n\\midrule\nMean &", 1) if table.index[0] != "Mean" else body
     note = f"\\multicolumn{{{columns}}}{{p{{0.9\\linewidth}}}}{{\\footnotesize {note}}} \\\\\n"
     start = "% needs \\usepackage{booktabs}; as wide as the text of a one-column article at most\n"

@@ -1,4 +1,4 @@
-"""How differences and p values are printed in sentences."""
+"""The form of differences and p values in sentences."""
 
 import re
 
@@ -14,6 +14,6 @@ def p_text(p):
 
 
 def without_names(text, names):
-    """Return a text without these names, each where it is a whole word: an arm 1 leaves 1.5 and 1e-05 alone."""
+    """Return a text without these names, where they are whole words: an arm called 1 does not change 1.5 and 1e-05."""
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return re.sub(rf"(?<![\w.+\-\u2212])(?:{words})(?!\w|\.\d)", "", text) if words else text

@@ -1,4 +1,4 @@
-"""Arms of the study: names, what is known of them, and the summary of an arm's seeds."""
+"""Arms of the study: names, facts, and the summary of an arm's seeds."""
 
 import statistics
 from collections import namedtuple
@@ -12,9 +12,9 @@ KNOWN = {
     "huggingface-pretrained": "Hugging Face, pretrained",
     "huggingface-random": "Hugging Face, random",
 }
-# The columns of a table that name an arm (the first) and say what it is.
+# The columns of a table that name an arm (the first) and describe it.
 ARM = ["arm", "framework", "model", "init"]
-# The lab's checkpoint, among the models that an arm may start from.
+# The name of the study's checkpoint among the models that an arm may start from.
 CHECKPOINT = "checkpoint"
 
 Arm = namedtuple("Arm", ARM)
@@ -41,7 +41,7 @@ def arms_of_pair(row):
 
 
 def arm_label(name):
-    """Return the arm's name for readers, such as `Hugging Face, pretrained`; an arm of others has its own."""
+    """Return the arm's name for readers, such as `Hugging Face, pretrained`; other arms keep their name."""
     return KNOWN.get(name, name)
 
 
@@ -59,8 +59,8 @@ def _sd_ddof1(values):
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-# What is said of an arm's seeds, for `.agg(**SUMMARY)`. The sums are exact (the `statistics` module, not pandas' own),
-# so the order of the seeds cannot change the last digit.
+# The summary of an arm's seeds, for `.agg(**SUMMARY)`. The sums are exact (the `statistics` module, not pandas), so the
+# order of the seeds cannot change the last digit.
 SUMMARY = {
     "n_seeds": len,
     "mean": statistics.mean,
@@ -94,7 +94,7 @@ def summarise(values):
     Returns:
         dict: the keys of `SUMMARY`; sd_ddof1 is None when n = 1.
     """
-    return {name: of(values) for name, of in SUMMARY.items()}
+    return {name: function(values) for name, function in SUMMARY.items()}
 
 
 def percent(fraction, decimals=2):

@@ -1,4 +1,4 @@
-"""How a rule's script starts: `run(main, snakemake)` calls `main` with what its signature names."""
+"""The start of a rule's script: `run(main, snakemake)` calls `main` with the arguments that its signature names."""
 
 import contextlib
 import inspect
@@ -66,7 +66,7 @@ def _plain(value):
 def running(snakemake):
     """Send file descriptors 1 and 2 to the rule's log and turn a `StudyError` into one message.
 
-    Children, C code and tracebacks land in the log too. The user's terminal sees only the message of a
+    Output of children and C code and tracebacks also go to the log. The user's terminal sees only the message of a
     `StudyError`, or where to find the log of an unexpected fault.
 
     Args:
@@ -78,7 +78,7 @@ def running(snakemake):
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(snakemake.threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # With it, fairseq's own `torch.load` would unpickle whatever a checkpoint names.
+    # With this variable set, fairseq's `torch.load` would unpickle any class that a checkpoint names.
     os.environ.pop("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", None)
     log = snakemake.log[0] if snakemake.log else None
     terminal = os.dup(2)
@@ -99,7 +99,7 @@ def running(snakemake):
         yield
         print(f"[{snakemake.rule}] {time.monotonic() - started:.1f} s")
     except StudyError as error:
-        # What looks like a broken file may be one that the full disk did not take.
+        # A file that looks broken may have been cut off by the full disk.
         if is_full_disk(error) and "full" not in str(error):
             error = explain(error, snakemake.rule, results)
         _fail(terminal, f"error in rule {snakemake.rule}: {error}", log)
@@ -107,7 +107,7 @@ def running(snakemake):
         if stop.code not in (0, None):
             _fail(terminal, f"rule {snakemake.rule} stopped with status {stop.code}; its log: {log}", log)
     except BaseException as error:  # noqa: BLE001 - reported, then the job fails
-        # On a full disk the log takes nothing more.
+        # On a full disk nothing more can be written to the log.
         with contextlib.suppress(OSError):
             traceback.print_exc()
         if remedy := explain(error, snakemake.rule, results):
@@ -117,7 +117,7 @@ def running(snakemake):
 
 
 def results_of(log):
-    """Return the study's folder, in which a log lies below `logs`; a study, and an arm, may be called `logs` itself."""
+    """Return the study's folder, which has the log below `logs`; a study or an arm may also be called `logs`."""
     folders = [log[: found.start()] for found in re.finditer("(?=/logs/)", log)]
     return next((folder for folder in folders if holder(folder)), folders[0] if folders else "")
 
@@ -131,7 +131,7 @@ def _fail(terminal, message, log):
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        # What a full disk did not take is still buffered; Python would try again at its exit, fail and exit with 120.
+        # Text that a full disk refused is still buffered; Python would try again at its exit, fail and exit with 120.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)

@@ -1,4 +1,4 @@
-"""The one exception that a user is meant to read."""
+"""The one exception for users to read."""
 
 
 class StudyError(Exception):

@@ -1,6 +1,6 @@
-"""Faults that are the machine's and not the study's: a full disk, too little memory; each reported with its remedy.
+"""Faults of the machine rather than the study: a full disk, too little memory; each is reported with its remedy.
 
-No package knows them: every library says them in its own words, and the remedy is a key of this study's configuration.
+No package recognises them: every library has other messages, and the remedy is a key of the study's configuration.
 """
 
 import errno
@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 
-# The disk is full, in the words of libraries that raise no OSError (PyTorch, safetensors, SQLite).
+# Libraries that raise no OSError (PyTorch, safetensors, SQLite) report a full disk in these words.
 _FULL = (
     "No space left on device",
     "Disk quota exceeded",
@@ -17,19 +17,19 @@ _FULL = (
     "os error 28",
     "disk is full",
 )
-# Memory ran out, in the words of PyTorch (CPU, CUDA), C++ and the operating system.
+# PyTorch (CPU, CUDA), C++ and the operating system report lack of memory in these words.
 _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
-# What a rule's need of memory grows with, beside the model; the section's `precision` shrinks it likewise.
+# A rule's need of memory grows with these settings; the section's `precision` also reduces it.
 _SECTIONS = {
     "pretrain": "checkpoint.pretraining",
     "finetune_lora": "qa.training",
     "build_qa_base_model": "qa.base.embedded.training",
-    # Of any framework; the first that fits counts.
+    # These patterns apply to any framework; the first that fits counts.
     "finetune_": "finetuning.training",
 }
 # A model of whole texts has no batches.
 _WHOLE = re.compile(r"finetune_linear")
-# Those of question answering have no such setting.
+# Question answering has no such setting.
 _EVALUATIONS = re.compile(r"evaluate_(?!qa$)|test_curve_|score_logits_|compare_logits|export_")
 
 
@@ -61,7 +61,7 @@ def is_out_of_memory(error):
 
 
 def memory_remedy(rule):
-    """Return what to do where a rule ran out of memory.
+    """Return the remedy for a rule that ran out of memory.
 
     Args:
         rule: its name; a workflow that has this one as a module may have put words before it (`study_pretrain`).
@@ -85,7 +85,7 @@ def explain(error, rule, folder):
     """Return one message with the remedy for a fault of the machine, or None for any other exception.
 
     Args:
-        error: what a rule's script raised.
+        error: exception of a rule's script.
         rule: the rule's name.
         folder: `results/<study>`, for the message.
     """

@@ -1,4 +1,4 @@
-"""One look for every figure, and files that are the same bytes at every rebuild."""
+"""A common look of all figures, and files with the same bytes at every rebuild."""
 
 import os
 
@@ -27,8 +27,8 @@ STYLE = {
 def set_style():
     """Set matplotlib to the project's look: a white card, light grid, DejaVu Sans.
 
-    DejaVu Sans ships with matplotlib, so text has the same shape in a PNG of any machine; an SVG holds it as text. Not
-    by `seaborn.set_theme`: importing seaborn, and SciPy with it, takes longer than most figures take to draw.
+    DejaVu Sans ships with matplotlib, so text has the same shape in a PNG of any machine; an SVG has it as text.
+    `seaborn.set_theme` is not used: importing seaborn, with SciPy, takes longer than drawing most figures.
     """
     import matplotlib
 
@@ -37,9 +37,9 @@ def set_style():
 
 
 def save(figure, svg, png, title, *data):
-    """Write a figure as SVG and PNG, whole or not at all, without date or program name, and close it.
+    """Write a figure as SVG and PNG, atomically, without date or program name, and close it.
 
-    The SVG's description names the tables that were drawn and their SHA-256, so that `check_report` can tell a figure
+    The SVG's description names the tables that were drawn and their SHA-256, so that `check_report` can detect a figure
     of other data.
 
     Args:
@@ -72,5 +72,7 @@ def majority_shares(manifest, splits):
         manifest: content of data/manifest.json.
         splits: names of splits.
     """
-    of = {split: manifest["splits"][split] for split in splits}
-    return {s: max(c.get("n_by_class") or (c["n_positive"], c["n"] - c["n_positive"])) / c["n"] for s, c in of.items()}
+    counts = {split: manifest["splits"][split] for split in splits}
+    return {
+        s: max(c.get("n_by_class") or (c["n_positive"], c["n"] - c["n_positive"])) / c["n"] for s, c in counts.items()
+    }

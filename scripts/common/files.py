@@ -11,7 +11,7 @@ import shutil
 
 from common.errors import StudyError
 
-# How the names of tables of texts end.
+# Names of text tables have these extensions.
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -27,9 +27,9 @@ def atomic_path(path):
     """
     path = os.fspath(path).rstrip("/")
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    # The name keeps its ending: some writers (numpy, matplotlib, pandas) choose the format by it.
+    # The name keeps its extension because some writers (numpy, matplotlib, pandas) choose the format by it.
     folder, name = os.path.split(path)
-    # It is the same in every run: PyTorch and SentencePiece write it into the file.
+    # The name is the same in every run because PyTorch and SentencePiece write it into the file.
     temporary = os.path.join(folder, f".part-{name}")
     _remove(temporary)
     try:
@@ -59,8 +59,7 @@ def _settle(path):
     """Bring a file, or a folder's files, to the disk itself, so that a power cut leaves it whole or absent.
 
     Raises:
-        OSError: ENOSPC where the disk has not a byte left: some libraries (SentencePiece) write half a file then,
-            and say nothing.
+        OSError: ENOSPC where the disk has no byte left: some libraries (SentencePiece) then write half a file silently.
     """
     for parent, _, names in os.walk(path):
         for name in names:
@@ -68,13 +67,13 @@ def _settle(path):
     if os.path.exists(path):
         sync(path)
         disk = os.statvfs(path)
-        # Root may write where others find the disk full; a file system without a limit says 0 of 0.
+        # Root may write where others find the disk full; a file system without a limit reports 0 of 0.
         if disk.f_blocks and not (disk.f_bfree if os.geteuid() == 0 else disk.f_bavail):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def grant(path):
-    """Give a file the mode that the umask grants to new ones: safetensors writes for the owner alone."""
+    """Give a file the mode that the umask grants to new ones: safetensors grants access to the owner only."""
     mask = os.umask(0)
     os.umask(mask)
     os.chmod(path, 0o666 & ~mask)
@@ -99,7 +98,7 @@ def write_text(path, text):
 
 
 def write_lines(path, lines):
-    """Write one line per item (which must hold no line end), atomically."""
+    """Write one line per item (without line breaks), atomically."""
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as handle:
         for line in lines:
             handle.write(line + "\n")
@@ -107,7 +106,7 @@ def write_lines(path, lines):
 
 @contextlib.contextmanager
 def reading(path):
-    """Turn what reading a text file may raise into one message.
+    """Turn exceptions of reading a text file into one message.
 
     Raises:
         StudyError: the file is missing, cannot be read, or is not UTF-8.
@@ -125,7 +124,7 @@ def reading(path):
 
 
 def visible(folder):
-    """Return the sorted names of what a folder holds, without hidden files: Snakemake keeps a folder's time in one."""
+    """Return a folder's sorted entries, without hidden files: Snakemake keeps a folder's time in one."""
     return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
@@ -156,7 +155,7 @@ def read_json(path):
     Raises:
         StudyError: missing, or not JSON; the message gives the line.
     """
-    # Editors on Windows write a byte order mark, which JSON does not have.
+    # Editors on Windows write a byte order mark, which JSON does not allow.
     with reading(path), open(path, encoding="utf-8-sig") as handle:
         text = handle.read()
     try:
@@ -212,10 +211,10 @@ def read_table(path):
 
 
 def study_path(path):
-    """Return a path as the rules state it, from `results/` or `resources/` on, wherever the file really lies.
+    """Return a path as the rules state it, from `results/` or `resources/` on, wherever the file really is.
 
-    With object storage Snakemake works on copies under a folder of its own (`.snakemake/storage/s3/BUCKET/...`), which
-    no record of the study may name. Other paths are returned as they are.
+    With object storage Snakemake works on copies in another folder (`.snakemake/storage/s3/BUCKET/...`), which no
+    record of the study may name. Other paths are returned as they are.
     """
     path = os.path.normpath(path)
     found = re.search(r"(?:^|/)((?:results|resources)/.*)", path)

@@ -1,10 +1,10 @@
-"""Tables as pandas frames; apart from `common.files` because the environments that train hold no pandas."""
+"""Tables as pandas frames; separate from `common.files` because the environments for training lack pandas."""
 
 import pandas
 
 from common.files import read_table
 
-# With pyarrow installed pandas would keep strings as Arrow's: copies, without the records of the report's values.
+# With pyarrow installed pandas would store strings as Arrow's: copies without the records of the report's values.
 pandas.options.mode.string_storage = "python"
 
 

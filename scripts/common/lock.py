@@ -1,11 +1,11 @@
 """One workflow at a time on a study's folder, by locks that the kernel releases when their holder dies.
 
 Two files in `results/<study>`: `.lock` is held by the workflow's main process, `.jobs` is shared by its jobs. So a
-killed workflow leaves no lock behind, and jobs that outlive it are not taken for finished. Where the file system
-has no locks, nothing is held and nobody is refused.
+killed workflow leaves no lock behind, and jobs that outlive it do not count as finished. Where the file system has no
+locks, nothing is locked and no workflow is refused.
 
-Not filelock: its shared lock is a SQLite database, its stand-in where a file system has no locks is a file that
-outlives a killed process, and neither it nor portalocker follows a workflow's jobs or removes what they left.
+filelock does not fit: its shared lock is a SQLite database, and its substitute on file systems without locks is a file
+that outlives a killed process. Neither it nor portalocker follows a workflow's jobs or removes their leftovers.
 
 Source: flock(2).
 """
@@ -25,7 +25,7 @@ from common.errors import StudyError
 from common.machine import now
 
 LEFTOVERS = (".part-", ".run-")
-# Jobs notice within a second that their workflow is gone; fairseq's workers need some more to follow.
+# Jobs notice within a second that their workflow is gone; fairseq's workers need a little longer.
 PATIENCE = 15
 # Open files and folders whose locks last as long as this process.
 _held = []
@@ -48,7 +48,7 @@ def _lock(path, kind):
 
 
 def _wait_for(path, kind, seconds):
-    """Return what `_lock` returns, trying for some seconds."""
+    """Return the result of `_lock`, trying for some seconds."""
     end = time.monotonic() + seconds
     while (descriptor := _lock(path, kind)) is None and time.monotonic() < end:
         time.sleep(0.2)
@@ -56,7 +56,7 @@ def _wait_for(path, kind, seconds):
 
 
 def identity():
-    """Return who holds a lock: process id, host and since when."""
+    """Return a lock's owner: process id, host and start time."""
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
 
 
@@ -70,12 +70,12 @@ def holder(folder):
 
 
 def hold(folder, making=(), patience=PATIENCE):
-    """Hold a study's folder until this process ends, and remove what killed jobs left in it.
+    """Lock a study's folder until this process ends, and remove leftovers of killed jobs.
 
     Args:
-        folder: `results/<study>`; it is made.
+        folder: `results/<study>`; created where it is missing.
         making: shared files that this workflow will make: two must not retrieve one file at the same time, since
-            Snakemake removes it before it is made.
+            Snakemake removes it before created where it is missing.
         patience: seconds to wait for the jobs of a workflow that was killed.
 
     Raises:
@@ -84,7 +84,7 @@ def hold(folder, making=(), patience=PATIENCE):
     """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, ".lock")
-    # Not at the first attempt: others look at this lock, for no time at all (`_at_work`).
+    # Several attempts are made because other processes look at this lock for a moment (`_at_work`).
     lock = _wait_for(path, fcntl.LOCK_EX, 1)
     if lock is None:
         other = holder(folder)
@@ -100,10 +100,10 @@ def hold(folder, making=(), patience=PATIENCE):
             f"jobs of a killed workflow are still using {folder} (`fuser {folder}/.jobs` lists those of "
             "this machine): wait for them to end, or stop them, and run again"
         )
-    # A second attempt fails where the first one counts.
+    # A second attempt fails only where the first one succeeded.
     if _lock(path, fcntl.LOCK_EX) is None:
         remove_leftovers(folder)
-    # One after the other from looking at what others make to saying what this one makes.
+    # Workflows take turns between looking at the others' files and announcing their own.
     gate = _wait_for(os.path.dirname(os.path.abspath(folder)), fcntl.LOCK_EX, patience)
     try:
         for other in _at_work(folder):
@@ -134,7 +134,7 @@ def is_held(folder):
 
 
 def _at_work(folder):
-    """Return the `holder` of every other study's folder beside this one whose workflow lives."""
+    """Return the `holder` of every other study's folder beside this one with a live workflow."""
     found = []
     for path in glob.glob(os.path.join(glob.escape(os.path.dirname(os.path.abspath(folder))), "*", ".lock")):
         other = os.path.dirname(path)
@@ -146,10 +146,10 @@ def _at_work(folder):
 
 
 def hold_shared(folder):
-    """Hold a folder that several workflows share until this process ends; whoever comes alone cleans it.
+    """Lock a folder that several workflows share until this process ends; a workflow that is alone cleans it.
 
     Args:
-        folder: `resources`; it is made.
+        folder: `resources`; created where it is missing.
     """
     os.makedirs(folder, exist_ok=True)
     alone = _lock(folder, fcntl.LOCK_EX)
@@ -189,7 +189,7 @@ def join(folder):
 
 
 def _lives(pid):
-    """Return whether a process of this machine is there (whosoever's it is)."""
+    """Return whether a process of this machine exists (of any user)."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The measures that answers are scored by, each in a file of its own, found where it is: none is listed anywhere.
+"""The measures of answers: each has a file, which is found by its place; no list names them.
 
 A measure leads a study (`measure`), chooses the epoch of a run (`finetuning.select_by`) or compares arms beside the
 leading one (`finetuning.measures`): the file `scripts/measures/<name>.py`. Snakemake, which may lack NumPy, asks for
@@ -6,17 +6,15 @@ names only.
 
 Required:
     LABEL (str): its name for readers, within a sentence.
-    UNIT (str): `share` is printed in per cent and differences in points, anything else as it is; empty where there is
-        none.
-    HIGHER_IS_BETTER (bool).
-    value(labels, answers, probabilities): the score of a run, a float.
+    UNIT (str): `share` is printed in per cent and differences in points, anything else unchanged; empty where there is
+    none. HIGHER_IS_BETTER (bool). value(labels, answers, probabilities): the score of a run, a float.
 
 Optional:
     items(labels, answers, probabilities): (N,) values of single texts, whose mean estimates `value`; without it they
         are jackknife pseudo-values, which takes N calls of `value`.
 
-A guest's measures are in `scripts/<room>/measures/`, and only questions name them; they have ON, what the score is
-over, and their `value` and `items` take what their guest says.
+A guest's measures are in `scripts/<room>/measures/`, and only questions name them; they have ON (the items that the
+score is over), and their guest defines the arguments of `value` and `items`.
 
 `labels` and `answers` are (N,) integers from 0, `probabilities` (N, K) of the K classes.
 """
@@ -26,9 +24,9 @@ import glob
 import importlib
 import os
 
-# What leads a study that names no measure.
+# This measure leads a study that names none.
 DEFAULT = "accuracy"
-# What every training records of each epoch; another measure only where it chooses the epoch or leads the study.
+# Every training records these for each epoch; another measure only where it chooses the epoch or leads the study.
 RECORDED = (DEFAULT, "loss")
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -47,14 +45,14 @@ def _in(folder):
 
 @functools.cache
 def of_guests():
-    """Return {measure: room} of the measures that guests score by, which lie in their rooms."""
+    """Return {measure: room} of the measures that guests score by, which are in their rooms."""
     folders = sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(FOLDER)), "*", "measures", "")))
     return {name: folder.split(os.sep)[-3] for folder in folders for name in _in(folder)}
 
 
 @functools.cache
 def load(name):
-    """Return the module of a measure; one of classification without values of single texts gets pseudo-values."""
+    """Return the module of a measure; a measure of classification without values of single texts gets pseudo-values."""
     room = of_guests().get(name)
     measure = importlib.import_module(f"{room}.measures.{name}" if room else f"{__name__}.{name}")
     if not hasattr(measure, "items"):

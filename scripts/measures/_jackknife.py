@@ -4,7 +4,7 @@ import numpy as np
 
 
 def leave_one_out(value, labels, answers, probabilities):
-    """Return (N,) jackknife pseudo-values: N times the score of all texts less N - 1 times that without each.
+    """Return (N,) jackknife pseudo-values: N times the score of all texts minus N - 1 times that without each.
 
     Args:
         value: function of labels, answers and probabilities.
@@ -25,7 +25,7 @@ def confusion(labels, answers, n_classes):
 
 
 def leave_one_out_of_counts(value, labels, answers, n_classes):
-    """Return what `leave_one_out` does of a score that depends on the confusion alone, in K² calls.
+    """Return the result of `leave_one_out` for a score that depends on the confusion alone, in K² calls.
 
     Args:
         value: function of the (K, K) confusion.

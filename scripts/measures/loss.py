@@ -1,4 +1,4 @@
-"""Cross entropy: what sure and wrong answers cost most."""
+"""Cross entropy, to which confident wrong answers contribute most."""
 
 import numpy as np
 

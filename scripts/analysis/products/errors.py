@@ -1,4 +1,4 @@
-"""Where runs go wrong: by review, by class, by length, by confidence."""
+"""Errors by review, by class, by length and by confidence."""
 
 from study.products import Product, Rule, figure
 
@@ -42,7 +42,7 @@ PRODUCTS = [
     table("agreement", "measure_errors", "arm_a seed_a arm_b seed_b share"),
     table("runs", "measure_errors", "arm seed n_test n_wrong confidence calibration_error"),
     table("counts", "measure_errors", "n_right n_runs n_reviews"),
-    # It may hold the reviews' words.
+    # It may contain the reviews' words.
     Product("hardest", "errors/hardest.jsonl", "measure_errors", "hard", page=True),
     *figure(
         "error_figures",
@@ -66,8 +66,8 @@ PRODUCTS = [
 ]
 RULES = [
     Rule("count_errors", {"predictions": "predictions"}),
-    # Test reviews are read for their lengths, and for their words where the report may show them: nothing is chosen
-    # here. Others wait for its tables; figures do not.
+    # Test reviews are read for their lengths, and for their words where the report may show them; nothing is chosen by
+    # them. Other jobs wait for its tables, but figures do not.
     Rule(
         "measure_errors",
         {"predictions": "predictions", "reviews": "test_reviews", "manifest": "manifest"},

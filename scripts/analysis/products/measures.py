@@ -12,7 +12,7 @@ def named(config):
 
 
 def has_measures(config):
-    """Return whether there is one."""
+    """Return whether the study names one."""
     return bool(named(config))
 
 
@@ -62,7 +62,7 @@ RULES = [
         {
             "run_keys": run_keys,
             "names": named,
-            # Snakemake looks for what a script imports; measures are loaded by name.
+            # Snakemake looks for a script's imports, and measures are loaded by name.
             "versions": lambda config: [file_digest(measures.file(name)) for name in named(config)],
         },
         has_measures,

@@ -3,7 +3,7 @@
 from study.products import Product
 
 PRODUCTS = [
-    # Read from checkpoints: a record.
+    # A record that is read from checkpoints.
     Product(
         "parameter_ledger",
         "parameter_ledger.tsv",

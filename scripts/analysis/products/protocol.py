@@ -1,4 +1,4 @@
-"""The settings of all runs side by side, as the frameworks' own objects had them."""
+"""The settings of all runs side by side, as the frameworks' objects had them."""
 
 import frameworks
 from study.products import Product, Rule

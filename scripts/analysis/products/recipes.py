@@ -11,7 +11,7 @@ def tried(config):
 
 
 def compared(config):
-    """Return those that pretrained and random arms share."""
+    """Return the recipes that pretrained and random arms share."""
     return compared_recipes(tried(config))
 
 
@@ -79,7 +79,7 @@ PRODUCTS = [
     ),
 ]
 RULES = [
-    # Chosen on validation; the accuracies on test are for what is said of the choice.
+    # Recipes are chosen on validation; the accuracies on test only describe the choice.
     Rule("choose_recipes", {"runs": "runs"}, {"recipes": tried}, has_tried),
     Rule(
         "compare_recipes",

@@ -1,4 +1,4 @@
-"""Arms and pairs of arms: intervals, tests, and what simple models reach."""
+"""Arms and pairs of arms: intervals, tests, and the results of simple models."""
 
 from analysis.products.errors import run_keys
 from study.products import ARM, PAIR, RUN, Product, Rule
