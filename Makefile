@@ -1,4 +1,4 @@
-# Set-up and the commands of every day; `make help` lists them. Works with GNU make 3.82 or later.
+# Set-up and the commands of every day; `make help-all` lists them. Works with GNU make 3.82 or later.
 
 PYTHON ?= python3.11
 VENV ?= .venv
@@ -27,6 +27,9 @@ HASHES ?=
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?=
+# Anything: Snakemake's own text on the terminal.
+VERBOSE ?=
+export VERBOSE
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -34,7 +37,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-# Every target that `make help` lists, and three that it does not.
+# Every target that `make help-all` lists, and three that it does not.
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) study-file mirror-folder FORCE
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
@@ -82,29 +85,37 @@ $(RUN_STAMP): FORCE
 endif
 FORCE:
 
-help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
-	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 ARGS=... TESTS=..."
+# In the order of use; `make help-all` has the others.
+USED := report new study doctor print compare handin mirror
+LIST = sed -n 's/^\([a-z-]*\):.*\#\# /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 
-# After a dry run, or one that was told to stop earlier, there may be no page.
+help: ## list the targets of every day
+	@for target in $(USED); do $(LIST) | grep "^  $$target " | sed 's/: \([[A-Z][A-Z]*=\)/\n                   \1/'; done
+	echo "More: make help-all"
+
+help-all: ## list all targets and variables
+	@$(LIST)
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 VERBOSE=1 ARGS=... TESTS=..."
+
+# A run says where its page is (scripts/study/closing.py), except with Snakemake's own text. After a dry run, or one that
+# was told to stop earlier, there may be none.
 tell = [ ! -e "$(1)" ] || echo "The report: $(CURDIR)/$(1)"
 
 report: $(RUN_STAMP) ## install if necessary, run the embedded study, print the path of its report
 	@snakemake --cores $(CORES) $(ARGS)
-	$(call tell,results/embedded/report.html)
+	[ "$${VERBOSE:-0}" = 0 ] || $(call tell,results/embedded/report.html)
 
 print: $(RUN_STAMP) ## print a study's report as a PDF; needs Chromium: [STUDY=FILE]
 	@snakemake --cores $(CORES) "results/$(STUDY_NAME)/report.pdf" $(OF_STUDY) $(ARGS)
 	$(call tell,results/$(STUDY_NAME)/report.pdf)
 
 study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MIRROR=FOLDER] [CORES=N]
-	@python -m tools.check_settings "$$STUDY"
+	@python -m tools.check_settings "$$STUDY" "$$MIRROR"
 	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
-	name=$$(python -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["study"])' "$$STUDY")
-	$(call tell,results/$$name/report.html)
+	[ "$${VERBOSE:-0}" = 0 ] || $(call tell,results/$(STUDY_NAME)/report.html)
 
-new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]
-	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL"
+new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME]
+	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR"
 
 # The index and not the folder's own wheels: those may be out of date, and this machine has a network.
 mirror wheels: WHEELS_OF_MIRROR :=
@@ -151,7 +162,8 @@ mirror-folder:
 
 study-file:
 	@if [ ! -f "$$STUDY" ]; then
-		echo "make study: give a study's file: make study STUDY=$(firstword $(wildcard studies/*.yaml) studies/NAME.yaml)" >&2
+		said=$$(python3 -m tools.near_study "$$STUDY" 2> /dev/null || echo "name a study's file, such as STUDY=studies/open.yaml")
+		echo "make study: STUDY=$$STUDY is no file: $$said" >&2
 		exit 2
 	fi
 

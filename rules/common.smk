@@ -32,6 +32,9 @@ from study.products import chosen, generated_rules, product
 from study.rule_completion import complete_rules
 from study.run_files import RunFiles, framework_files
 from study.source_files import checkpoint_of_folder, local_tables, other_source, source_files, table_settings
+from study.terminal import install
+
+TERMINAL = install(workflow)
 
 try:
     for file in workflow.overwrite_configfiles:
@@ -70,6 +73,9 @@ PATHVARS = workflow.pathvars
 RESULTS, RESOURCES = (
     workflow.modifier.path_modifier.replace_prefix(PATHVARS.apply(folder)) for folder in ("<results>", "<resources>")
 )
+
+if TERMINAL:
+    TERMINAL.results, TERMINAL.config = RESULTS, config
 
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)

@@ -14,6 +14,8 @@ from support import studies
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Jobs buffer what they print, as in a user's shell, whatever the shell of these tests sets.
 os.environ.pop("PYTHONUNBUFFERED", None)
+# Most tests read Snakemake's own text; test_terminal.py reads what a person sees in its place.
+os.environ["VERBOSE"] = "1"
 
 
 def pytest_addoption(parser):

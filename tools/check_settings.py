@@ -1,24 +1,75 @@
-"""Check a study's settings before Snakemake reads them: of a file that is no UTF-8 text it shows a traceback.
+"""Check a study before Snakemake plans it: its settings, and the tables of texts that it names on this machine.
 
-python -m tools.check_settings studies/open.yaml
+python -m tools.check_settings studies/open.yaml [KEY=VALUE]: Snakemake shows a traceback for a file that is no UTF-8
+text, and a faulty table only stops a job.
 """
 
+import os
 import sys
 
 from common.errors import StudyError
-from study.configuration import check_file
+from study.addresses import is_address
+from study.configuration import in_file, load_study
+from study.source_files import table_settings
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Tables of more bytes than this are left to the study's first job: reading them takes longer than a person waits.
+MOST_BYTES = 100_000_000
 
 
-def main(arguments):
-    """Check the files named; return the exit status."""
+def check_tables(data):
+    """Read the tables of a study as its first job will; return in words what was found, '' without tables.
+
+    Args:
+        data: config section `data`.
+
+    Raises:
+        StudyError: a fault of a file, with its row and line, or labels and sizes that do not fit.
+    """
+    table = table_settings(data)
+    if table is None:
+        return ""
+    missing = [file for file in table["files"] if not is_address(file) and not os.path.isfile(file)]
+    if missing:
+        key = f"data.table.{table['splits'][table['files'].index(missing[0])]}"
+        raise StudyError(f"{key}: there is no file {missing[0]}; correct the path (from the folder where you run make)")
+    if any(map(is_address, table["files"])):
+        return "the tables are downloaded first and read then"
+    size = sum(os.path.getsize(file) for file in table["files"])
+    if size > MOST_BYTES:
+        return f"the tables have {size / 1e6:.0f} MB: the study's first job reads them"
+    # Here, because doctor runs without NumPy as well.
+    from data.build_splits import split_table
+    from data.text_tables import read_table
+
+    source = read_table(table["files"], table["splits"], table, data["labels"])
+    splits = split_table(source, data["n_train"], data["n_valid"], data["n_test"], data["split_seed"], data["labels"])
+    return "tables: " + ", ".join(f"{len(rows)} texts for {split}" for split, rows in splits.items())
+
+
+def check(path, **changes):
+    """Return (the study's name, what `check_tables` found).
+
+    Args:
+        path: the study's file; None: the embedded study.
+        changes: settings over the file's, such as `mirror`.
+
+    Raises:
+        StudyError: settings or tables that the workflow refuses.
+    """
+    config, _ = load_study(ROOT, *filter(None, [path]), **changes)
+    return config["study"], check_tables(config["data"])
+
+
+def main(path, mirror=""):
+    """Check a study's file; return the exit status."""
     try:
-        for path in arguments:
-            check_file(path)
+        check(path, **({"mirror": mirror} if mirror else {}))
     except StudyError as error:
-        print(f"configuration: {error}", file=sys.stderr)
+        print(in_file(path, error), file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

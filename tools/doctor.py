@@ -18,6 +18,8 @@ import shutil
 import subprocess
 import sys
 
+from tools.near_study import remedy
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds that a tool, and the imports of PyTorch and its company, may take.
 PATIENCE, IMPORT_PATIENCE = 20, 300
@@ -62,26 +64,26 @@ def last_line(text):
 
 
 def check_study(case):
-    """The study's settings, as the Snakefile reads them."""
+    """The study's settings as the Snakefile reads them, and its tables as its first job does."""
     try:
         import snakemake  # noqa: F401 - `load_study` needs it
 
         from common.errors import StudyError
-        from study.configuration import load_study
+        from study.configuration import in_file
+        from tools.check_settings import check
     except ImportError as error:
         yield warn("study", f"settings not read ({error})", "`make env`, then `make doctor` again")
         return
     if case.study and not os.path.isfile(case.study):
-        remedy = "name a study's file, such as STUDY=studies/open.yaml"
-        yield fail("study", f"there is no file {case.study}", remedy)
+        yield fail("study", f"there is no file {case.study}", remedy(case.study, case.root))
         return
     try:
-        files, changes = filter(None, [case.study]), {"mirror": case.mirror} if case.mirror else {}
-        config, _ = load_study(case.root, *files, **changes)
+        name, tables = check(case.study, **({"mirror": case.mirror} if case.mirror else {}))
     except (StudyError, OSError, ValueError) as error:
-        yield fail("study", " ".join(str(error).split()), f"correct {case.study or 'config.yaml'}")
+        file = case.study or "config.yaml"
+        yield fail("study", " ".join(in_file(file, error).split()), f"correct {file}, or the file that it names")
     else:
-        yield ok("study", f"{config['study']}: settings are valid")
+        yield ok("study", f"{name}: settings are valid{tables and '; '}{tables}")
 
 
 # --- what the environment is built with -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Write a study's file for someone's own texts, and say what is in them (`make new`).
 
 python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label COLUMN [--second COLUMN] [--valid FILE]
-    [--model FOLDER]
+    [--model FOLDER or OWNER/NAME] [--mirror FOLDER]
 """
 
 import argparse
@@ -22,11 +22,13 @@ from data.text_tables import quoting_of, read_examples, read_rows, read_table
 from data.words import length_unit, measure_lengths
 from study.addresses import is_address
 from study.configuration import load_study
+from tools.hub_model import hub_entry, is_repo
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATE = os.path.join(ROOT, "tools", "new_study.yaml.j2")
 USAGE = (
-    "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER]"
+    "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] "
+    "[MODEL=FOLDER or OWNER/NAME of the hub]"
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # As many as `data.labels` takes, and as long as each may be.
@@ -88,6 +90,23 @@ def classes_of(frame):
         )
     numeric = pandas.to_numeric(pandas.Series(found), errors="coerce").notna().all()
     return sorted(found, key=float) if numeric else sorted(found, key=lambda label: (label.casefold(), label))
+
+
+def check_headers(frame, files, columns):
+    """Refuse files with a header whose columns are given by number: its row would be a text, its label a class.
+
+    Args:
+        frame, columns: see `read_frame`.
+        files: {split: path}.
+    """
+    first = frame.groupby("split", sort=False).head(1)
+    alone = all((frame["label"] == label).sum() == len(files) for label in first["label"])
+    if isinstance(columns["text"], int) and len(first[["text", "label"]].drop_duplicates()) == 1 and alone:
+        text, label = first.iloc[0][["text", "label"]]
+        raise StudyError(
+            f"{next(iter(files.values()))} has a header: its first row is {text!r:.40}, {label!r:.40}; name the "
+            f"columns, as in TEXT={text} LABEL={label}"
+        )
 
 
 def check_labels(frame, files):
@@ -179,7 +198,7 @@ def study_text(name, files, columns, frame, labels, model):
         columns: see `read_frame`.
         frame: what `read_frame` returns.
         labels: names of the classes in order.
-        model: folder of a Hugging Face model, or None.
+        model: the entry of `finetuning.models` ({folder} or {hub}), or None.
     """
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -205,7 +224,23 @@ def study_text(name, files, columns, frame, labels, model):
     )
 
 
-def main(name, files, text, label, second=None, model=None, folder="studies"):
+def model_entry(model, mirror=None):
+    """Return the entry of `finetuning.models` for a folder, or for a model of the hub by its name.
+
+    Raises:
+        StudyError: there is no such model, or the hub does not answer.
+    """
+    if os.path.isfile(os.path.join(model, "config.json")):
+        return {"folder": model}
+    if is_repo(model):
+        return {"hub": hub_entry(model, mirror)}
+    raise StudyError(
+        f"MODEL={model}: there is no {os.path.join(model, 'config.json')}; name a model's folder, or a model of the "
+        "hub as OWNER/NAME"
+    )
+
+
+def main(name, files, text, label, second=None, model=None, folder="studies", mirror=None):
     """Look at the files and write `FOLDER/NAME.yaml`.
 
     Args:
@@ -213,8 +248,10 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
         files: {split: path}, train, test and perhaps valid.
         text, label: columns: names, or numbers from 1 as text.
         second: column of the second texts, likewise, where a row is a pair of texts; None: it is one text.
-        model: folder of a Hugging Face model, or None: a small checkpoint is pretrained on the training texts.
+        model: folder of a Hugging Face model, or its name on the hub (OWNER/NAME); None: a small checkpoint is
+            pretrained on the training texts.
         folder: where the file goes.
+        mirror: folder that replaces the network, or None.
 
     Returns:
         tuple[str, str]: its path, and what was found.
@@ -233,20 +270,20 @@ def main(name, files, text, label, second=None, model=None, folder="studies"):
     for split, file in files.items():
         if is_address(file):
             raise StudyError(f"{split.upper()}={file}: make new reads files of this machine; download it first")
-    if model and not os.path.isfile(os.path.join(model, "config.json")):
-        raise StudyError(f"MODEL={model}: there is no {os.path.join(model, 'config.json')}; name a model's folder")
     named = {"TEXT": text, "SECOND": second, "LABEL": label}
     for one, other in itertools.combinations(named, 2):
         if named[one] == named[other]:
             raise StudyError(f"{one} and {other} are both {named[one]}; name two columns")
+    entry = model_entry(model, mirror) if model else None
     columns = columns_in(files["train"], {"text": text, "label": label, "second": second})
     frame = read_frame(files, columns)
+    check_headers(frame, files, columns)
     labels = classes_of(frame)
     check_labels(frame, files)
     # What the study itself would refuse.
     read_table(list(files.values()), list(files), columns, labels)
     with atomic_path(path) as temporary:
-        write_text(temporary, study_text(name, files, columns, frame, labels, model))
+        write_text(temporary, study_text(name, files, columns, frame, labels, entry))
         load_study(ROOT, temporary)
     return path, describe(frame, files, labels)
 
@@ -255,7 +292,7 @@ def asked(arguments):
     """Return the words of the command line; one that is empty was not given."""
     parser = argparse.ArgumentParser(prog="make new", usage=USAGE)
     parser.add_argument("name")
-    for option in ("train", "test", "valid", "text", "label", "second", "model"):
+    for option in ("train", "test", "valid", "text", "label", "second", "model", "mirror"):
         parser.add_argument(f"--{option}", default="")
     words = parser.parse_args(arguments)
     for option in ("name", "train", "test", "text", "label"):
@@ -268,7 +305,15 @@ if __name__ == "__main__":
     try:
         words = asked(sys.argv[1:])
         given = {split: getattr(words, split) for split in ("train", "valid", "test") if getattr(words, split)}
-        written, found = main(words.name, given, words.text, words.label, words.second or None, words.model or None)
+        written, found = main(
+            words.name,
+            given,
+            words.text,
+            words.label,
+            words.second or None,
+            words.model or None,
+            mirror=words.mirror or None,
+        )
     except StudyError as error:
         sys.exit(f"make new: {error}")
     print(found)

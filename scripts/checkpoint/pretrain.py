@@ -185,7 +185,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
             print(f"going on after update {done}")
         saved = None  # fairseq reads it from its file
         task = tasks.ReviewMaskedLM
-        curves = task.curves = Curves(os.path.join(folder, "tensorboard"), done)
+        curves = task.curves = Curves(os.path.join(folder, "tensorboard"), done, updates)
 
         def save(state):
             curves.flush()

@@ -1,5 +1,6 @@
 """The columns of a table of texts that a study asks for, by name or by number."""
 
+import difflib
 import itertools
 import unicodedata
 
@@ -26,7 +27,22 @@ def check_names(path, names, columns):
     for column in columns:
         if names.count(column) != 1:
             found = f"the column {column!r} twice" if column in names else f"no column {column!r}"
-            raise StudyError(f"{path} has {found}; its columns are {listed(names)}")
+            raise StudyError(
+                f"{path} has {found}; its columns are {listed(names)}{'' if column in names else hint(names, column)}"
+            )
+
+
+def hint(names, column):
+    """Return what to do where a header lacks a column: the name that was meant, or numbers for a file without a header.
+
+    A first row of another kind than names is data: a name has at most three words and is no number.
+    """
+    near = difflib.get_close_matches(str(column).casefold(), [str(name).casefold() for name in names], n=1)
+    if near:
+        meant = next(name for name in names if str(name).casefold() == near[0])
+        return f". Did you mean {meant!r}?"
+    data = [str(name) for name in names if len(str(name).split()) > 3 or str(name).replace(".", "", 1).isdigit()]
+    return ". If this first row is data, the file has no header: give columns by number, from 1" if data else ""
 
 
 def listed(names):

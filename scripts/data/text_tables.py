@@ -332,6 +332,7 @@ def read_split(split, paths, text, label, labels, second=None, quoting="auto"):
         raise StudyError(
             f"{unknown[0].place} has the label {unknown[0].label[:40]!r}, which is not in data.labels ({_some(labels)})"
             f"; correct the row, or let data.labels name the labels of the file ({_some(found)})"
+            f"{_header_hint(unknown[0].place, text)}"
         )
     for name in labels:
         if label_name(name) not in found:
@@ -340,6 +341,12 @@ def read_split(split, paths, text, label, labels, second=None, quoting="auto"):
                 "add such rows, or take it out of data.labels"
             )
     return [(example.text, numbers[example.label]) for example in examples]
+
+
+def _header_hint(place, text):
+    """Return what to do where the first row of a file whose columns have numbers has a label that is no class's."""
+    first = isinstance(text, int) and ": row 1 (" in place
+    return ". If that row is the header, name the columns in data.table in place of their numbers" if first else ""
 
 
 def _some(names):

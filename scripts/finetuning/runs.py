@@ -94,7 +94,9 @@ class Run:
     def start(self):
         """Start the clock at the time of earlier processes, and return the curves to write."""
         self.began = time.monotonic() - self.seconds
-        self.curves = Curves(self.place("tensorboard"), self.record["resumed_after"])
+        self.curves = Curves(
+            self.place("tensorboard"), self.record["resumed_after"], self.updates, self.settings["epochs"]
+        )
         return self.curves
 
     def save(self, state):

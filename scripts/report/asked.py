@@ -7,16 +7,11 @@ from analysis.contrasts import to_tell_apart
 from common.arms import arm_label
 from report.formats import FILTERS, joined
 from report.numbers import has_digit
+from study import closing
 from study.baselines import model_label
 
 # The short answer by the table's, and its CSS class.
-SHORT = {
-    "difference": ("Difference shown", "shown"),
-    "beyond": ("Difference beyond the margin shown", "shown"),
-    "equal": ("Equal within the margin", "shown"),
-    "open": ("Not settled", "open"),
-    "one_seed": ("Cannot be decided", "open"),
-}
+SHORT = {name: (said, "open" if name in ("open", "one_seed") else "shown") for name, said in closing.SHORT.items()}
 
 
 def asked(study):

@@ -51,6 +51,12 @@ def check_study(config, root):
     return pins
 
 
+def in_file(path, text):
+    """Return the text of a fault, one a line, with the study's file first, unless a line has it already."""
+    lines = [line.removeprefix("configuration: ") for line in str(text).splitlines()]
+    return "\n".join(line if path in line else f"{path}: {line}" for line in lines)
+
+
 def missing_files(config, root):
     """Yield a message for each file of the clone that the settings name and that is not there."""
     yield from gathered("missing_files", config, root)

@@ -6,6 +6,21 @@ import sys
 
 import jsonschema
 
+# Names of other libraries for keys of the settings.
+ALIASES = {
+    "learning_rate": "lr",
+    "max_lr": "lr",
+    "num_train_epochs": "epochs",
+    "num_epochs": "epochs",
+    "max_epochs": "epochs",
+    "per_device_train_batch_size": "batch_size",
+    "train_batch_size": "batch_size",
+    "warmup": "warmup_ratio",
+    "max_steps": "updates",
+    "max_length": "max_positions",
+    "max_seq_length": "max_positions",
+    "seed": "seeds",
+}
 NAMES = {
     "array": "a list",
     "boolean": "true or false",
@@ -98,6 +113,7 @@ def _words(fault, schema):
 def _unknown_key(path, key, known, schema):
     """Return the message for a key that the schema does not have at this place."""
     name = name_of([*path, key])
+    key = ALIASES.get(key.replace("-", "_"), key) if key not in known else key
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return f"unknown key {name}. Did you mean {name_of([*path, near[0]])}?"
@@ -226,6 +242,8 @@ def _type_hint(value, node):
                 return f". YAML takes {value} for text: write {mended}"
         if match or re.fullmatch(r"[+-]?\d+(\.\d*)?|true|false|null", value.strip(), re.IGNORECASE):
             return ". Write it without quotes, in a study file: inside braces, --config makes everything text"
+    if _is_whole(None, value) and types == ["array"] and 0 < value <= 20 and "seed" in str(node.get("items")):
+        return f". Write {list(range(1, value + 1))}"
     if isinstance(value, float) and "integer" in types and value.is_integer():
         return f". Write {int(value)}"
     if "string" in types and not isinstance(value, dict | list) and value is not None:

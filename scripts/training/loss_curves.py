@@ -20,14 +20,16 @@ class Curves:
     training.
     """
 
-    def __init__(self, folder, done=0):
+    def __init__(self, folder, done=0, updates=None, epochs=None):
         """Open a file.
 
         Args:
             folder: folder of the run's event files.
             done: updates that earlier processes made; their records of later ones have been cut off.
+            updates, epochs: of the whole training, for the line that each validation prints; None: no line, no epoch.
         """
         os.makedirs(folder, exist_ok=True)
+        self._updates, self._epochs = updates, epochs
         # The usual writer has a queue. Here flushed data are in the file, whose length a saved state records. The
         # suffix separates processes that start in the same second.
         self._writer = EventsWriter(os.path.join(folder, "events"), f".after{done}")
@@ -46,6 +48,8 @@ class Curves:
         for name, value in (("loss", loss), ("accuracy", accuracy)):
             if value is not None:
                 self._add(f"{split}/{name}", value, update)
+        if split == "valid" and self._updates:
+            print(progress_line(update, self._updates, self._epochs, loss, accuracy))
 
     def flush(self):
         """Write all records so far to the file."""
@@ -54,3 +58,13 @@ class Curves:
     def close(self):
         """Close the file: nothing is written after it."""
         self._writer.close()
+
+
+def progress_line(update, updates, epochs=None, loss=None, accuracy=None):
+    """Return the line of the log that says what a training is at; `study.training_progress` reads it."""
+    said = f"at update {update} of {updates}"
+    if epochs:
+        said += f", epoch {round(epochs * update / updates)} of {epochs}"
+    scores = [f"accuracy {100 * accuracy:.1f} %"] if accuracy is not None else []
+    scores += [f"loss {loss:.3f}"] if loss is not None else []
+    return f"{said}: validation {', '.join(scores)}"

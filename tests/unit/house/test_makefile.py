@@ -106,7 +106,7 @@ def test_set_up_names_what_is_missing(make):
     absent = make("env", CXX="no-such-compiler")
     assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stdout
     study = make("study", "STUDY=studies/absent.yaml")
-    assert study.returncode == 2 and "give a study's file" in study.stdout
+    assert study.returncode == 2 and "studies/absent.yaml is no file" in study.stdout
 
 
 def source_of_fairseq(make, before="pass"):
@@ -232,7 +232,7 @@ def test_the_slow_tests_have_a_target_of_their_own(finished, words, arguments):
     assert called[5:] == [f"<{word}>" for word in arguments]
     # The form of the code is judged once.
     assert ("<ruff>" in done.stdout) == (words[0] == "test")
-    assert re.search(rf"^  {words[0]} +\w", finished.make("help").stdout, re.MULTILINE)
+    assert re.search(rf"^  {words[0]} +\w", finished.make("help-all").stdout, re.MULTILINE)
 
 
 def test_a_page_is_named_only_where_there_is_one(finished):
@@ -241,7 +241,17 @@ def test_a_page_is_named_only_where_there_is_one(finished):
     page = finished.folder / "results" / "embedded" / "report.html"
     page.parent.mkdir(parents=True)
     page.touch()
-    assert f"The report: {page}" in finished.make("report").stdout
+    assert f"The report: {page}" in finished.make("report", "VERBOSE=1").stdout
+    # Otherwise the run itself says so, with the answers (tests/unit/study/test_terminal.py).
+    assert "The report:" not in finished.make("report", "VERBOSE=").stdout
+
+
+def test_help_lists_eight_targets_and_where_the_others_are(finished):
+    said = finished.make("help").stdout
+    listed = re.findall(r"^  (\w+)", said, re.MULTILINE)
+    assert listed == ["report", "new", "study", "doctor", "print", "compare", "handin", "mirror"]
+    assert said.endswith("More: make help-all\n") and max(map(len, said.splitlines())) <= 130
+    assert set(listed) < set(re.findall(r"^  ([\w-]+)", finished.make("help-all").stdout, re.MULTILINE))
 
 
 def test_new_takes_names_as_they_are(finished):

@@ -1,0 +1,80 @@
+"""What the terminal says at the end of a study: the answers to its questions, a table of its arms, the page's path."""
+
+import os
+import textwrap
+
+import measures
+from common.arms import arm_label, percent
+from common.files import read_tsv
+from study.baselines import model_label
+
+# The short answer by that of questions.tsv.
+SHORT = {
+    "difference": "Difference shown",
+    "beyond": "Difference beyond the margin shown",
+    "equal": "Equal within the margin",
+    "open": "Not settled",
+    "one_seed": "Cannot be decided",
+}
+# Arms in the table; the page has the rest.
+MOST = 12
+
+
+def closing(results, width=80):
+    """Return the lines for a finished study; none where it has no page.
+
+    Args:
+        results: the study's folder.
+        width: columns.
+    """
+    page = os.path.join(results, "report.html")
+    if not os.path.exists(page):
+        return []
+    lines = [""]
+    questions, scores = (os.path.join(results, name) for name in ("questions.tsv", "test_accuracy.tsv"))
+    for row in read_tsv(questions) if os.path.exists(questions) else []:
+        lines += textwrap.wrap(row["ask"], width - 1)
+        lines += textwrap.wrap(answer(row), width - 1, initial_indent="  ", subsequent_indent="  ")
+    if os.path.exists(scores):
+        lines += ["", *table(read_tsv(scores)), ""]
+    return [*lines, f"The report: {os.path.abspath(page)}"]
+
+
+def answer(row):
+    """Return a question's answer in a sentence.
+
+    Args:
+        row: of questions.tsv.
+    """
+    share = row["unit"] == "share"
+    unit = "points" if share else row["unit"]
+
+    def signed(text):
+        return (f"{100 * float(text):+.2f}" if share else f"{float(text):+.3f}").replace("-", "−")
+
+    said = f"{SHORT[row['answer']]}: {contrast(row['contrast'])} is {signed(row['score_difference'])} {unit} of "
+    said = said.replace("  ", " ") + measures.load(row["measure"]).LABEL
+    if row["score_difference_low"]:
+        low, high = (signed(row[f"score_difference_{end}"]) for end in ("low", "high"))
+        said += f" ({percent(row['level'], 0)} % interval {low} to {high})"
+    return f"{said}."
+
+
+def contrast(text):
+    """Return a contrast with the arms' names for readers."""
+    names = [arm_label(model_label(name)) for name in text.split()[::2]]
+    pairs = [f"{a} − {b}" for a, b in zip(names[::2], names[1::2], strict=False)]
+    if len(pairs) == 2:
+        # The signs of the second pair are turned.
+        return f"({pairs[0]}) − ({pairs[1]})"
+    return pairs[0]
+
+
+def table(rows):
+    """Return the lines of a table: each arm's test accuracy, mean and standard deviation over its seeds."""
+    wide = max(len(arm_label(row["arm"])) for row in rows[:MOST])
+    lines = [f"{'Test accuracy, %':<{wide + 2}}   mean     SD  seeds"]
+    for row in rows[:MOST]:
+        spread = percent(row["sd_ddof1"]) or "-"
+        lines.append(f"  {arm_label(row['arm']):<{wide}}{percent(row['mean']):>7}{spread:>7}{row['n_seeds']:>7}")
+    return [*lines, f"  and {len(rows) - MOST} more"] if len(rows) > MOST else lines

@@ -1,0 +1,199 @@
+"""How long the jobs of a run will take: from what this study measured before, else from the study's sizes."""
+
+import glob
+import os
+import statistics
+import time
+from collections import defaultdict, deque
+
+from study.rule_completion import STEPS, script_name
+
+# Seconds on two cores of the embedded study's jobs that take longest, and of any other.
+SECONDS = {
+    "pretrain": 100,
+    "finetune_": 8,
+    "evaluate_": 5,
+    "test_curve_": 5,
+    "build_qa_base_model": 60,
+    "finetune_lora": 30,
+    "sweep_lora_ranks": 60,
+    "build_report": 8,
+}
+OTHER = 4
+# What the embedded study's trainings have: texts, epochs, weights of the layers; updates of its pretraining.
+TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
+# Weights of a model of others, of which nothing is known before it is there: a base-sized one's.
+FOREIGN = 85_000_000
+# Seconds for which the first estimate counts, against what this run has shown of its machine.
+PRIOR = 30
+
+
+class Expected:
+    """The jobs of a run with their seconds, in core-seconds where the share of the run matters.
+
+    Attributes:
+        jobs: {number: Snakemake's job} of those that this run makes, finished ones among them.
+    """
+
+    def __init__(self, workflow, config, results):
+        """Read the study's benchmarks and look at what is planned."""
+        self.workflow, self.config, self.results = workflow, config, results
+        self.cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+        self.jobs, self._seconds, self._done, self._total = {}, {}, {}, None
+        self._measured = defaultdict(lambda: deque(maxlen=20))
+        self._stage, self._stages, self._said = {}, {}, {}
+        self.refresh()
+
+    def refresh(self, total=None):
+        """Look at the plan again where it has another number of jobs: a checkpoint's rule made it grow."""
+        if total is not None and total == self._total:
+            return
+        dag, self._total = self.workflow.dag, total
+        for job in dag.needrun_jobs(exclude_finished=False):
+            for one in job if job.is_group() else [job]:
+                number = dag.jobid(one)
+                # A target without a command, as `all` is, takes no time.
+                if number not in self.jobs and not one.is_norun:
+                    self.jobs[number] = one
+                    self._seconds[number], self._stage[number] = self._expect(one), self.stage(one)
+
+    def know(self, number):
+        """Take a job that starts; one that is not known yet makes the plan be read again."""
+        if number not in self.jobs:
+            self.refresh()
+        if number in self.jobs:
+            self._stages.setdefault(self._stage[number], time.monotonic())
+
+    def name(self, number):
+        """Return a job's name for people, such as `evaluate fairseq (fairseq-random, seed 2)`."""
+        if number not in self.jobs:
+            return ""
+        job = self.jobs[number]
+        values = [f"seed {value}" if key == "seed" else value for key, value in dict(job.wildcards_dict).items()]
+        return job.rule.name.replace("_", " ") + (f" ({', '.join(values)})" if values else "")
+
+    @staticmethod
+    def stage(job):
+        """Return the name of the rule file of a job; `finetuning` for those of a framework."""
+        folder, file = os.path.split(str(job.rule.snakefile))
+        name = os.path.splitext(file)[0]
+        rooms = os.path.basename(folder) == "rules"
+        return ("report" if name == "Snakefile" else name) if rooms or name == "Snakefile" else "finetuning"
+
+    def _expect(self, job):
+        """Return the seconds of a job before it runs."""
+        if job.benchmark and (measured := benchmark(str(job.benchmark))):
+            return measured
+        rule = script_name(job.rule) if job.rule.script else job.rule.name
+        if self.results:
+            folder = os.path.join(glob.escape(self.results), "benchmarks", rule)
+            found = [benchmark(path) for path in glob.glob(os.path.join(folder, "**", "*.tsv"), recursive=True)[:200]]
+            if found := [seconds for seconds in found if seconds]:
+                return statistics.median(found)
+        base = next((seconds for name, seconds in SECONDS.items() if rule.startswith(name)), OTHER)
+        return base * self._size(rule, job)
+
+    def _size(self, rule, job):
+        """Return how much larger a training is than the embedded study's."""
+        arm = self.config.get("finetuning", {}).get("arms", {}).get(dict(job.wildcards_dict).get("arm"))
+        if rule != "pretrain" and (not arm or not rule.startswith((*STEPS.values(),))):
+            return 1
+        checkpoint = self.config["checkpoint"]
+        shape, pretraining = checkpoint["architecture"], checkpoint["pretraining"]
+        weights = shape["layers"] * shape["width"] * (4 * shape["width"] + 2 * shape["ffn_width"])
+        if rule == "pretrain":
+            tokens = pretraining["batch_size"] * pretraining["tokens_per_sample"] / TOKENS
+            return pretraining["updates"] / UPDATES * tokens * max(weights / WEIGHTS, 0.1)
+        if arm["model"] != "checkpoint":
+            weights = FOREIGN
+        training = self.config["finetuning"]["training"] | arm.get("training", {})
+        texts = (arm.get("n_train") or self.config["data"]["n_train"] or 1000) / TEXTS
+        epochs = training["epochs"] / EPOCHS if rule.startswith("finetune") else 1
+        # A job also starts and ends: libraries are imported.
+        return 0.5 + 0.5 * texts * epochs * weights / WEIGHTS
+
+    def weight(self, number):
+        """Return a job's share of the machine: seconds times the cores that it takes."""
+        job = self.jobs[number]
+        kind = (job.rule.name, dict(job.wildcards_dict).get("arm"))
+        seconds = statistics.median(self._measured[kind]) if self._measured.get(kind) else self._seconds[number]
+        return max(0.1, seconds) * min(self.cores, job.threads if isinstance(job.threads, int) else 1)
+
+    def finish(self, number, seconds):
+        """Note a finished job and the seconds that it took (None: not known)."""
+        if number in self.jobs and number not in self._done:
+            job = self.jobs[number]
+            if seconds:
+                self._measured[(job.rule.name, dict(job.wildcards_dict).get("arm"))].append(seconds)
+            self._done[number] = time.monotonic()
+
+    def finished_stages(self):
+        """Yield (name, jobs, seconds) of each stage that has just ended; again where a plan that grew adds to it."""
+        left = {stage for number, stage in self._stage.items() if number not in self._done}
+        for stage, since in self._stages.items():
+            if stage in left:
+                continue
+            numbers = [number for number, of_job in self._stage.items() if of_job == stage]
+            if self._said.get(stage) != len(numbers):
+                self._said[stage] = len(numbers)
+                yield stage, len(numbers), max(self._done[number] for number in numbers) - since
+
+    def unfinished(self):
+        """Return how many jobs are left."""
+        return len(self.jobs) - len(self._done)
+
+    def _sums(self, running):
+        """Return (done, all) in core-seconds.
+
+        Args:
+            running: {number: (seconds so far, share done or None)}.
+        """
+        whole = {number: self.weight(number) for number in self.jobs}
+        done = sum(weight for number, weight in whole.items() if number in self._done)
+        for number, (seconds, share) in running.items():
+            if number in whole:
+                cores = whole[number] / max(0.1, self._seconds[number])
+                if share:
+                    whole[number] = max(whole[number] / 2, seconds / share * cores)
+                    done += whole[number] * share
+                else:
+                    whole[number] = max(whole[number], 1.1 * seconds * cores)
+                    done += min(seconds * cores, 0.9 * whole[number])
+        return done, sum(whole.values())
+
+    def share(self, running):
+        """Return the share of the run that is done, 0 to 1; `running` as in `left`."""
+        done, whole = self._sums(running)
+        return done / whole if whole else 1.0
+
+    def left(self, elapsed, running):
+        """Return the seconds that are left, at the speed that this run has shown.
+
+        Args:
+            elapsed: seconds since the first job.
+            running: {number of a running job: (seconds so far, share done or None)}.
+        """
+        done, whole = self._sums(running)
+        # Seconds per core-second: 1 / cores where every core has work.
+        return (whole - done) * (elapsed + PRIOR) / (done + PRIOR * self.cores)
+
+
+def benchmark(path):
+    """Return the seconds in a benchmark's file, or None."""
+    try:
+        with open(path, encoding="utf-8") as handle:
+            header, row = handle.readline().split("\t"), handle.readline().split("\t")
+        return float(row[header.index("s")])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def in_words(seconds):
+    """Return a duration in words that promise no more than an estimate: `40 seconds`, `3 minutes`, `2 h 10 min`."""
+    if seconds < 55:
+        return f"{max(10, 10 * round(seconds / 10))} seconds"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} minute{'s' if minutes != 1 else ''}"
+    minutes = 10 * round(minutes / 10)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 24 * 60 else f"{round(minutes / 60)} h"
