@@ -18,8 +18,6 @@ import shutil
 import subprocess
 import sys
 
-from tools.near_study import remedy
-
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds that a tool, and the imports of PyTorch and its company, may take.
 PATIENCE, IMPORT_PATIENCE = 20, 300
@@ -75,6 +73,8 @@ def check_study(case):
         yield warn("study", f"settings not read ({error})", "`make env`, then `make doctor` again")
         return
     if case.study and not os.path.isfile(case.study):
+        from tools.near_study import remedy
+
         yield fail("study", f"there is no file {case.study}", remedy(case.study, case.root))
         return
     try:

@@ -11,15 +11,25 @@ from study.rule_completion import STEPS, script_name
 # Seconds on two cores of the embedded study's jobs that take longest, and of any other.
 SECONDS = {
     "pretrain": 100,
-    "finetune_": 8,
-    "evaluate_": 5,
-    "test_curve_": 5,
-    "build_qa_base_model": 60,
-    "finetune_lora": 30,
-    "sweep_lora_ranks": 60,
-    "build_report": 8,
+    "finetune_linear": 3,
+    "finetune_lora": 17,
+    "finetune_": 13,
+    "evaluate_linear": 3,
+    "evaluate_": 12,
+    "test_curve_": 19,
+    "build_qa_base_model": 35,
+    "sweep_lora_ranks": 33,
+    "compare_logits": 30,
+    "score_logits_": 14,
+    "convert_": 11,
+    "binarize_": 10,
+    "compare_token_ids": 10,
+    "tokenize_texts": 8,
+    "select_checkpoint": 1,
+    "check_": 7,
+    "plot_": 6,
 }
-OTHER = 4
+OTHER = 3
 # What the embedded study's trainings have: texts, epochs, weights of the layers; updates of its pretraining.
 TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
 # Weights of a model of others, of which nothing is known before it is there: a base-sized one's.

@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import http.server
 import ipaddress
+import json
 import os
 import re
 import ssl
@@ -88,7 +89,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class _Hub(_Handler):
-    """Answers `/REPO/resolve/REV/FILE` as the hub does, errors by X-Error-Code among them."""
+    """Answers `/REPO/resolve/REV/FILE` and `/api/models/REPO/revision/main` as the hub does, errors by X-Error-Code."""
 
     def do_GET(self):
         hub = self.server.hub
@@ -96,6 +97,12 @@ class _Hub(_Handler):
         if hub.busy:
             status, wait = hub.busy.pop(0)
             self.answer(status, b"{}", **({} if wait is None else {"Retry_After": wait}))
+            return
+        about = re.fullmatch(r"/api/models/(.+)/revision/main", self.path)
+        if about and about[1] in hub.repos:
+            names = sorted(os.listdir(hub.repos[about[1]]))
+            answer = {"id": about[1], "sha": REVISION, "siblings": [{"rfilename": name} for name in names]}
+            self.answer(200, json.dumps(answer).encode(), Content_Type="application/json; charset=utf-8")
             return
         found = re.fullmatch(r"/(.+)/resolve/([^/]+)/(.+)", urlsplit(self.path).path.removeprefix(CACHE))
         repo, revision, file = found.groups() if found else (None, None, None)

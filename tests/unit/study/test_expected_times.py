@@ -29,7 +29,12 @@ class Params(dict):
 def job(name, file="/w/rules/finetuning.smk", benchmark=None, threads=1, **wildcards):
     rule = types.SimpleNamespace(name=name, script=None, snakefile=file)
     return types.SimpleNamespace(
-        rule=rule, wildcards_dict=wildcards, threads=threads, benchmark=benchmark, is_norun=False, is_group=lambda: False
+        rule=rule,
+        wildcards_dict=wildcards,
+        threads=threads,
+        benchmark=benchmark,
+        is_norun=False,
+        is_group=lambda: False,
     )
 
 

@@ -1,0 +1,38 @@
+"""What the terminal says at the end, from tables written here."""
+
+from common.files import write_tsv
+from study.closing import closing
+
+QUESTION = {
+    "ask": "Does pretraining help?",
+    "contrast": "fairseq-pretrained - my-arm",
+    "measure": "accuracy",
+    "unit": "share",
+    "score_difference": "0.125",
+    "level": "0.95",
+    "score_difference_low": "-0.01",
+    "score_difference_high": "0.26",
+    "answer": "open",
+}
+SCORE = {"arm": "my-arm", "mean": "0.79499999", "sd_ddof1": "", "n_seeds": "1"}
+
+
+def test_the_end_has_the_answers_a_table_and_the_path(tmp_path):
+    assert closing(str(tmp_path)) == []  # there is no page
+    (tmp_path / "report.html").touch()
+    second = QUESTION | {"contrast": "a - b - c + d", "unit": "nats", "score_difference_low": "", "answer": "one_seed"}
+    write_tsv(tmp_path / "questions.tsv", [QUESTION, second], list(QUESTION))
+    write_tsv(tmp_path / "test_accuracy.tsv", [SCORE], list(SCORE))
+    assert closing(str(tmp_path), 200) == [
+        "",
+        "Does pretraining help?",
+        "  Not settled: fairseq, pretrained − my-arm is +12.50 points of accuracy (95 % interval −1.00 to +26.00).",
+        "Does pretraining help?",
+        "  Cannot be decided: (a − b) − (c − d) is +0.125 nats of accuracy.",
+        "",
+        "Test accuracy, %   mean     SD  seeds",
+        "  my-arm  79.50      -      1",
+        "",
+        f"The report: {tmp_path}/report.html",
+    ]
+    assert max(map(len, closing(str(tmp_path), 60)[:-1])) < 60
