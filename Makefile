@@ -90,7 +90,7 @@ USED := report new study doctor print compare handin mirror
 LIST = sed -n 's/^\([a-z-]*\):.*\#\# /\1\t/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
 
 help: ## list the targets of every day
-	@for target in $(USED); do $(LIST) | grep "^  $$target " | sed 's/: \([[A-Z][A-Z]*=\)/\n                   \1/'; done
+	@for target in $(USED); do $(LIST) | grep "^  $$target " | sed 's/: \([[A-Z][A-Z]*=\)/\n                   \1/; s/ \(\[SECOND\)/\n                   \1/'; done
 	echo "More: make help-all"
 
 help-all: ## list all targets and variables

@@ -53,11 +53,19 @@ def answer(row):
         return (f"{100 * float(text):+.2f}" if share else f"{float(text):+.3f}").replace("-", "−")
 
     said = f"{SHORT[row['answer']]}: {contrast(row['contrast'])} is {signed(row['score_difference'])} {unit} of "
-    said = said.replace("  ", " ") + measures.load(row["measure"]).LABEL
+    said = said.replace("  ", " ") + label(row["measure"])
     if row["score_difference_low"]:
         low, high = (signed(row[f"score_difference_{end}"]) for end in ("low", "high"))
         said += f" ({percent(row['level'], 0)} % interval {low} to {high})"
     return f"{said}."
+
+
+def label(measure):
+    """Return a measure's name for readers; its file's name where Snakemake lacks the libraries of measures."""
+    try:
+        return measures.load(measure).LABEL
+    except ImportError:
+        return measure.replace("_", " ")
 
 
 def contrast(text):

@@ -250,7 +250,7 @@ def test_help_lists_eight_targets_and_where_the_others_are(finished):
     said = finished.make("help").stdout
     listed = re.findall(r"^  (\w+)", said, re.MULTILINE)
     assert listed == ["report", "new", "study", "doctor", "print", "compare", "handin", "mirror"]
-    assert said.endswith("More: make help-all\n") and max(map(len, said.splitlines())) <= 130
+    assert said.endswith("More: make help-all\n") and max(map(len, said.splitlines())) <= 100
     assert set(listed) < set(re.findall(r"^  ([\w-]+)", finished.make("help-all").stdout, re.MULTILINE))
 
 
@@ -267,5 +267,6 @@ def test_new_takes_names_as_they_are(finished):
         "<--label=-l>",
         "<--second=>",
         "<--model=>",
+        "<--mirror=>",
     ]
     assert not (finished.folder / "x").exists()
