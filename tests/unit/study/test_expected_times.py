@@ -65,8 +65,8 @@ def test_sizes_give_the_first_estimate_and_a_benchmark_a_better_one(tmp_path):
     jobs = [job("pretrain"), job("finetune_x", arm="a", seed="1"), job("finetune_x", arm="b", seed="1")]
     run = expected(jobs, CONFIG)
     assert run.weight(0) == pytest.approx(100 * 900 / 1800 * 0.2)
-    # Twice the texts, a fifth of the weights: 8 s * (0.5 + 0.5 * 2 * 0.2).
-    assert run.weight(1) == pytest.approx(8 * 0.7)
+    # Twice the texts, a fifth of the weights: 13 s * (0.5 + 0.5 * 2 * 0.2).
+    assert run.weight(1) == pytest.approx(13 * 0.7)
     assert run.weight(2) > 100 * run.weight(1)  # a model of others counts as base-sized
     measured = tmp_path / "benchmarks" / "finetune_x" / "a"
     measured.mkdir(parents=True)
