@@ -238,8 +238,10 @@ def measure_pretrainings(options, cores, rounds, peaks, kinds):
     timed(study.snakemake("checkpoint/corpus-bin"), os.path.join(study.plain, "prepare.log"))
     measured, costs = Measured(study.plain, options.keep), {"plain": [], "workflow": []}
     for turn in range(1, rounds + 1):
-        for side, those in costs.items():
-            those.append(measured.take("pretraining", f"{side}-{turn}", measure_pretraining, study, side, cores))
+        for side, costs_of_side in costs.items():
+            costs_of_side.append(
+                measured.take("pretraining", f"{side}-{turn}", measure_pretraining, study, side, cores)
+            )
     tokens = PRETRAINING["batch_size"] * PRETRAINING["tokens_per_sample"]
     gflop = gflop_a_pretraining_update(study)
     found = rates({"pretraining": costs}, {side: peaks[kinds[side]] for side in costs}, gflop, tokens)

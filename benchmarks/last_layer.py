@@ -75,7 +75,7 @@ def tell(seconds):
     """Print the medians and the ratio of two sides: {name: seconds of an update in each round}, the plain one first."""
     plain, mine = seconds.values()
     ratios = [one / other for one, other in zip(mine, plain, strict=True)]
-    print("an update, " + ", ".join(f"{name} {statistics.median(of):.3f} s" for name, of in seconds.items()))
+    print("an update, " + ", ".join(f"{name} {statistics.median(times):.3f} s" for name, times in seconds.items()))
     print(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} rounds)")
 
 

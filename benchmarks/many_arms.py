@@ -71,9 +71,9 @@ def write_study(folder, n_arms, n_seeds, n_texts):
     arms, rows = [f"arm{number:02d}" for number in range(1, n_arms + 1)], []
     for arm, skill in zip(arms, np.linspace(0.9, 1.1, n_arms), strict=True):
         for seed in range(1, n_seeds + 1):
-            own = easiness + skill + 0.03 * generator.normal()
+            chances = easiness + skill + 0.03 * generator.normal()
             row = {"arm": arm, "framework": "huggingface", "model": "checkpoint", "init": "pretrained", "seed": seed}
-            accuracy = write_predictions(folder, arm, seed, labels, own, generator)
+            accuracy = write_predictions(folder, arm, seed, labels, chances, generator)
             row |= {"test_accuracy": accuracy, "valid_accuracy": round(accuracy * N_VALID) / N_VALID}
             rows.append(row | {"n_train": N_TRAIN, "n_valid": N_VALID, "learned": "true"})
     for name in ("runs", "learned"):

@@ -79,7 +79,7 @@ rule check_claims:
         # What the lab's reports say is said of their reviews.
         published=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
         reports=workflow.source_path("../claims/reports.tsv"),
-        own=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
+        study_claims=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],
         tables=list(CLAIM_TABLES.values()),
         asked=[] if OWN_TEXTS else workflow.source_path("../claims/conclusions.yaml"),
         listed=[] if OWN_TEXTS else workflow.source_path("../claims/items.tsv"),

@@ -94,7 +94,7 @@ class Side:
         self.n_test, self.runs = rows[0]["n_test"], rows
         check_runs(self.table, self.runs)
         self.accuracies = {
-            arm.arm: [float(row["test_accuracy"]) for row in self.of(arm.arm)] for arm in arms_of(self.runs)
+            arm.arm: [float(row["test_accuracy"]) for row in self.runs_of(arm.arm)] for arm in arms_of(self.runs)
         }
 
     def rows(self, name):
@@ -104,7 +104,7 @@ class Side:
             return []
         return self.study.read(path).to_dict("records")
 
-    def of(self, arm):
+    def runs_of(self, arm):
         """Return an arm's runs."""
         return [row for row in self.runs if row["arm"] == arm]
 
@@ -145,7 +145,7 @@ def computed_pairs(side):
     """Return rows as pairs.tsv has them, of a table of runs: arms, difference, Welch's interval over seeds."""
     rows = []
     for a, b in itertools.combinations(side.accuracies, 2):
-        means = [derive("mean", *(row["test_accuracy"] for row in side.of(arm))) for arm in (a, b)]
+        means = [derive("mean", *(row["test_accuracy"] for row in side.runs_of(arm))) for arm in (a, b)]
         low, high = welch_interval(side.accuracies[a], side.accuracies[b])
         rows.append({"arm_a": a, "arm_b": b, "difference": derive("difference", *means), "low": low, "high": high})
     return rows
@@ -203,8 +203,8 @@ def answers(asked, side, published):
         published: {id: row of claims.tsv} of the published claims: what is said of the lab's own runs.
     """
     if os.path.samefile(side.table, RUNS):
-        own = {claim["id"]: published[claim.get("of", claim["id"])] for claim in asked}
-        return {name: (row["verdict"], row["data"]) for name, row in own.items()}
+        statements = {claim["id"]: published[claim.get("of", claim["id"])] for claim in asked}
+        return {name: (row["verdict"], row["data"]) for name, row in statements.items()}
     names = {"runs.tsv", *(claim["table"] for claim in asked)}
     tables = {name: side.runs if name == "runs.tsv" else side.rows(name) for name in names}
     tables = {name: rows for name, rows in tables.items() if rows}
@@ -220,11 +220,11 @@ def conclusions_asked(sides):
     tables = {os.path.basename(path): read_tsv(path) for path in (RUNS, POINTS)}
     published = {row["id"]: row for row in check_together(statements, tables)}
     asked = read_claims(CONCLUSIONS, sentences=statements)
-    told = [answers(asked, side, published) for side in sides]
+    by_side = [answers(asked, side, published) for side in sides]
     for claim in asked:
         row = {key: claim[key] for key in ("sentence", "source")} | {"split": SPLITS.get(claim.get("split"), "")}
-        for i, of in enumerate(told):
-            row[f"verdict_{i}"], row[f"data_{i}"] = of[claim["id"]]
+        for i, of_side in enumerate(by_side):
+            row[f"verdict_{i}"], row[f"data_{i}"] = of_side[claim["id"]]
         rows.append(row)
     return rows
 
@@ -247,7 +247,7 @@ def arms_told(sides):
 
 def spread_of(side, arm):
     """Return an arm's mean over seeds and, of several seeds, n_seeds and the bounds of Student's interval."""
-    values = [row["test_accuracy"] for row in side.of(arm)]
+    values = [row["test_accuracy"] for row in side.runs_of(arm)]
     found = {"mean": derive("mean", *values)}
     if len(values) > 1:
         path, where = values[0].path, side.wanted | {"arm": arm}
@@ -261,7 +261,7 @@ def strips(sides, looks):
     found = []
     for arm, (place, label, colour) in looks.items():
         for side in sides:
-            runs = side.of(arm)
+            runs = side.runs_of(arm)
             if runs:
                 where = side.wanted | {"arm": runs[0]["arm"]}
                 spread = spread_of(side, arm) if len(runs) > 1 else None
@@ -319,10 +319,10 @@ def main(first, second, path):
     # The lab's conclusions are about its reviews: two studies of others' texts are not asked.
     asked = [] if all(side.noun != REVIEWS for side in sides) else conclusions_asked(sides)
     pairs, questions = pairs_of(sides), asked_by_both(sides)
-    told = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
+    facts = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}
     page.section(
         "compared",
-        told
+        facts
         | {
             "pairs": pairs,
             "questions": questions,
@@ -334,11 +334,11 @@ def main(first, second, path):
         },
     )
     if asked:
-        page.section("reports", told | {"conclusions": Table(asked)})
-    page.section("arms", told | {"arms": Table(arms_told(sides))})
+        page.section("reports", facts | {"conclusions": Table(asked)})
+    page.section("arms", facts | {"arms": Table(arms_told(sides))})
     settings = settings_that_differ(sides)
     if settings:
-        page.section("settings", told | {"settings": Table(settings)})
+        page.section("settings", facts | {"settings": Table(settings)})
     html = page.render(" against ".join(side.name for side in sides), "{}: two studies compared")
     check_numbers(html, sides, root)
     write_text(path, html)

@@ -91,8 +91,8 @@ def check_study(case):
 
 def interpreter(case):
     """Return the path of the Python that makes the environment and what it says of itself, or None twice."""
-    own = os.path.join(os.path.abspath(case.venv), "bin")
-    path = os.pathsep.join(part for part in os.environ.get("PATH", "").split(os.pathsep) if part != own)
+    binaries = os.path.join(os.path.abspath(case.venv), "bin")
+    path = os.pathsep.join(part for part in os.environ.get("PATH", "").split(os.pathsep) if part != binaries)
     python = shutil.which(case.python, path=path)
     status, output = run([python, "-c", ASK_PYTHON]) if python else (None, "")
     return (python, json.loads(last_line(output))) if status == 0 else (None, None)
@@ -208,20 +208,20 @@ def check_environment(case):
 
 def check_frameworks(case):
     """Whether the environment's main packages work, and the GPU: the driver's word and PyTorch's."""
-    told = {}
+    reported = {}
     if not case.broken:
         status, output = run([os.path.join(case.venv, "bin", "python"), "-c", ASK_TORCH], IMPORT_PATIENCE)
         answers = [line for line in output.splitlines() if line.startswith('{"torch"')]
         if status == 0 and answers:
-            told = json.loads(answers[-1])
-            yield ok("imports", f"fairseq, snakemake, transformers, torch {told['torch']}")
+            reported = json.loads(answers[-1])
+            yield ok("imports", f"fairseq, snakemake, transformers, torch {reported['torch']}")
         else:
             found = f"fairseq, snakemake, transformers or torch fails: {last_line(output)}"
             yield fail("imports", found, f"remove {case.venv}, then `make env`")
-    yield check_gpu(told)
+    yield check_gpu(reported)
 
 
-def check_gpu(told):
+def check_gpu(reported):
     """Return the finding about the GPU; `told` is PyTorch's answer to `ASK_TORCH`, empty where there is none."""
     if not shutil.which("nvidia-smi"):
         return ok("gpu", "none (no nvidia-smi): the CPU is used")
@@ -231,15 +231,15 @@ def check_gpu(told):
             "gpu", f"nvidia-smi fails: {last_line(output)}", "repair NVIDIA's driver; until then the CPU is used"
         )
     found = "; ".join(" ".join(line.split()) for line in output.splitlines())
-    if not told:
+    if not reported:
         return ok("gpu", f"{found}; PyTorch could not be asked")
-    if told["usable"]:
-        return ok("gpu", f"{found}; PyTorch uses it (CUDA {told['cuda']})")
-    if told["cuda"] is None:
+    if reported["usable"]:
+        return ok("gpu", f"{found}; PyTorch uses it (CUDA {reported['cuda']})")
+    if reported["cuda"] is None:
         remedy = "remove the environment and let pip take PyTorch's CUDA build, or accept the CPU"
-        return warn("gpu", f"{found}; but PyTorch {told['torch']} is a build without CUDA", remedy)
-    said = " ".join(" ".join(told["told"]).split()) or "it gives no reason"
-    remedy = f"PyTorch is built for CUDA {told['cuda']}: "
+        return warn("gpu", f"{found}; but PyTorch {reported['torch']} is a build without CUDA", remedy)
+    said = " ".join(" ".join(reported["told"]).split()) or "it gives no reason"
+    remedy = f"PyTorch is built for CUDA {reported['cuda']}: "
     remedy += "install a newer driver" if "too old" in said else "look at the driver and at CUDA_VISIBLE_DEVICES"
     return warn("gpu", f"{found}; but PyTorch cannot use it: {said}", remedy)
 

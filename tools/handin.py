@@ -74,8 +74,8 @@ def figures(folder, colours):
         yield "recipes", plot_recipes.draw(*map(read_frame, recipes)), True
     curves = [os.path.join(folder, "learning_curves", f"{name}.tsv") for name in ("means", "runs", "baselines")]
     if all(map(os.path.exists, curves[:2])):
-        of = [*curves[:2], os.path.join(folder, "baselines.tsv"), *filter(os.path.exists, curves[2:])]
-        yield "learning_curves", plot_learning_curves.draw(*map(read_frame, of)), True
+        sources = [*curves[:2], os.path.join(folder, "baselines.tsv"), *filter(os.path.exists, curves[2:])]
+        yield "learning_curves", plot_learning_curves.draw(*map(read_frame, sources)), True
     path = os.path.join(folder, "checkpoint", "pretraining.tsv")
     if os.path.exists(path):
         yield "pretraining", plot_pretraining.draw(read_frame(path)), False

@@ -131,8 +131,8 @@ def quotation_marks(path):
     if not path.lower().endswith(".tsv"):
         return ""
     with open(path, "rb") as handle:
-        own = quoting_of(path, decode(handle.read(), path)) == "none"
-    return ", quotation marks read as the texts' own (data.table.quoting: none)" if own else ""
+        is_text = quoting_of(path, decode(handle.read(), path)) == "none"
+    return ", quotation marks read as the texts' own (data.table.quoting: none)" if is_text else ""
 
 
 def describe(frame, files, labels):

@@ -210,14 +210,14 @@ def without_shared(folder, names):
     """
     path = os.path.join(folder, "shared_texts.tsv")
     rows = {row["arm"]: row for row in read_tsv(path)} if os.path.exists(path) else {}
-    told = [rows[name] for name in names if name in rows]
-    if not told or told[0]["n_shared"] == "0":
+    kept = [rows[name] for name in names if name in rows]
+    if not kept or kept[0]["n_shared"] == "0":
         return ""
     means = "; ".join(
-        f"{model_label(arm_label(row['arm'])).replace(',', '')} {percent(row['mean_unshared'])} %" for row in told
+        f"{model_label(arm_label(row['arm'])).replace(',', '')} {percent(row['mean_unshared'])} %" for row in kept
     )
     return (
-        f"Without the {told[0]['n_shared']} of {told[0]['n_test']} test texts that training or validation has: {means}."
+        f"Without the {kept[0]['n_shared']} of {kept[0]['n_test']} test texts that training or validation has: {means}."
     )
 
 
@@ -229,9 +229,9 @@ def by_arm(folder, link):
     """
     with open(os.path.join(folder, "test_accuracy.md"), encoding="utf-8") as handle:
         table = handle.read().strip()
-    own = [chosen(row["start"], row) for row in recipes_of(folder) if row["best"] == "true"]
+    chosen_rows = [chosen(row["start"], row) for row in recipes_of(folder) if row["best"] == "true"]
     pairs = f"Every pair of arms, exploratory: [pairs.tsv]({link}/statistics/pairs.tsv)."
-    return "\n".join([table, "", *own, *([""] if own else []), pairs])
+    return "\n".join([table, "", *chosen_rows, *([""] if chosen_rows else []), pairs])
 
 
 def block(folder, link):

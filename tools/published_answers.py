@@ -96,19 +96,19 @@ def in_short(folder):
     """
     every = read_tsv(os.path.join(folder, "questions.tsv"))
     rows = [row for row in every if row["measure"] == "accuracy" and "-" not in row["n_seeds_each"].split()]
-    of = {name: [row for row in rows if row["answer"] == name] for name in SHORT}
-    told = {name: "; ".join(map(brief, found)) for name, found in of.items() if found}
+    by_answer = {name: [row for row in rows if row["answer"] == name] for name in SHORT}
+    sentences = {name: "; ".join(map(brief, found)) for name, found in by_answer.items() if found}
     later = ", asked after the runs were finished" if any(row["n_runs_then"] != "0" for row in every) else ""
     level, margins = (
         percent(every[0]["level"], 0),
-        {in_unit(row, row["equal_within"], signed=False) for row in of["equal"]},
+        {in_unit(row, row["equal_within"], signed=False) for row in by_answer["equal"]},
     )
     lines = [
-        f"{SHORT[name][0]}, points ({level} % interval): {told[name]}."
+        f"{SHORT[name][0]}, points ({level} % interval): {sentences[name]}."
         for name in ("difference", "beyond")
-        if name in told
+        if name in sentences
     ]
-    rest = [f"Equal within {' or '.join(sorted(margins))}: {told['equal']}."] if margins else []
-    rest += [f"{SHORT[name][0]}: {told[name]}." for name in ("open", "one_seed") if name in told]
+    rest = [f"Equal within {' or '.join(sorted(margins))}: {sentences['equal']}."] if margins else []
+    rest += [f"{SHORT[name][0]}: {sentences[name]}." for name in ("open", "one_seed") if name in sentences]
     rest.append(f"Corrected for {len(every)} [questions](docs/guides/questions.md#what-the-answers-mean){later}.")
     return [*lines, " ".join(rest)]

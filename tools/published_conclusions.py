@@ -14,7 +14,7 @@ def recipe(folder):
     rows = {row["setting"]: row for row in read_tsv(os.path.join(folder, "protocol_diff.tsv"))}
     inits = {row["arm"]: row["init"] for row in read_tsv(os.path.join(folder, "runs.tsv"))}
 
-    def told(setting):
+    def recorded(setting):
         cells = [cell for key, cell in rows[setting].items() if key not in ("setting", "equal", "note")]
         # A framework's starts, or its arms where it has several of a start, are listed with values that differ.
         values = [part.rpartition(": ")[::2] for cell in cells for part in cell.split("; ")]
@@ -24,7 +24,7 @@ def recipe(folder):
             dict.fromkeys(f"{value} ({inits.get(name, name)})" if name else value for name, value in values)
         )
 
-    return f"peak rate {told('peak_lr')}, {told('total_updates')} updates"
+    return f"peak rate {recorded('peak_lr')}, {recorded('total_updates')} updates"
 
 
 def is_asked(folder):

@@ -24,7 +24,7 @@ def table(curve, points, simple):
         columns[row["features"]][int(row["n_train"])] = percent(row["test_accuracy"])
     lines = [f"| {' | '.join([curve.capitalize(), *columns])} |", f"|{' --: |' * (len(columns) + 1)}"]
     for amount in sorted({int(row["amount"]) for row in points}):
-        cells = [str(amount), *(of.get(amount, "–") for of in columns.values())]
+        cells = [str(amount), *(column.get(amount, "–") for column in columns.values())]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

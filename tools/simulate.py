@@ -85,7 +85,9 @@ def page_of(rows):
     (studies,) = {row["studies"] for row in rows}
     gap = f"{100 * GAP:g}"
     error = 100 * math.sqrt(0.05 * 0.95 / studies)
-    pairs, measures = ([row for row in rows if (row["kind"] in ("t", "two_way")) is of] for of in (False, True))
+    pairs, measures = (
+        [row for row in rows if (row["kind"] in ("t", "two_way")) is is_pair] for is_pair in (False, True)
+    )
     text = f"""# Simulated verdicts
 
 How often the report's words are wrong, and how often its intervals cover, in studies whose truth is known. Written by

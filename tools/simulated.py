@@ -142,9 +142,11 @@ def draw_accuracies(setting, gap, generator):
     for i, (n, sd, share) in enumerate(zip(setting.seeds, setting.sd, setting.collapses, strict=True)):
         mean = setting.accuracy + (gap if i < ahead else 0.0)
         learned = (mean - share * COLLAPSED) / (1 - share)
-        own = generator.standard_normal(n) * math.sqrt(1 - setting.together) + of_seed[:n] * math.sqrt(setting.together)
-        own = own * math.sqrt(1 - setting.common) + generator.standard_normal() * math.sqrt(setting.common)
-        accuracies = np.clip(learned + sd * own, 0.001, 0.999)
+        noise = generator.standard_normal(n) * math.sqrt(1 - setting.together) + of_seed[:n] * math.sqrt(
+            setting.together
+        )
+        noise = noise * math.sqrt(1 - setting.common) + generator.standard_normal() * math.sqrt(setting.common)
+        accuracies = np.clip(learned + sd * noise, 0.001, 0.999)
         drawn.append(np.where(generator.random(n) < share, COLLAPSED, accuracies))
         expected.append(mean)
     return drawn, expected
@@ -164,8 +166,8 @@ def draw_right(accuracies, generator, n_texts=N_TEXTS):
     for values in accuracies:
         hard = math.sqrt(OF_TEXT) * of_text
         hard += math.sqrt(OF_ARM) * generator.standard_normal(n_texts, dtype=np.float32)
-        own = generator.standard_normal((len(values), n_texts), dtype=np.float32)
-        right = hard + math.sqrt(1 - OF_TEXT - OF_ARM) * own < ndtri(values)[:, None].astype(np.float32)
+        noise = generator.standard_normal((len(values), n_texts), dtype=np.float32)
+        right = hard + math.sqrt(1 - OF_TEXT - OF_ARM) * noise < ndtri(values)[:, None].astype(np.float32)
         right[values == COLLAPSED] = of_class
         arms.append(right.astype(np.float32))
     return arms
@@ -258,9 +260,9 @@ def study_of_macro(setting, expected, generator):
     k = len(setting.shares)
     labels = generator.choice(k, N_TEXTS, p=setting.shares)
     hard = math.sqrt(OF_TEXT + OF_ARM) * generator.standard_normal(N_TEXTS)
-    own = math.sqrt(1 - OF_TEXT - OF_ARM) * generator.standard_normal((len(recalls), N_TEXTS))
+    noise = math.sqrt(1 - OF_TEXT - OF_ARM) * generator.standard_normal((len(recalls), N_TEXTS))
     other = (labels + generator.integers(1, k, (len(recalls), N_TEXTS))) % k
-    answers = np.where(hard + own < ndtri(recalls[:, labels]), labels, other)
+    answers = np.where(hard + noise < ndtri(recalls[:, labels]), labels, other)
     if setting.kind == "t":
         scores = [macro_f1.of_counts(confusion(labels, row, k)) for row in answers]
         interval = t_interval(scores, LEVEL)

@@ -88,7 +88,7 @@ def cell_of(setting, framework, protocols):
         tuple[str, bool, bool]: the cell (`NOT_APPLICABLE` without such runs), whether a run lacks the setting, whether
         runs that should agree differ.
     """
-    recorded = [(name, protocol) for of, _, protocol, name in protocols if of == framework]
+    recorded = [(name, protocol) for its_framework, _, protocol, name in protocols if its_framework == framework]
     if not recorded:
         return NOT_APPLICABLE, False, False
     # These runs rightly do not record a part of another framework's model.
@@ -97,12 +97,12 @@ def cell_of(setting, framework, protocols):
     values = {}
     for name, protocol in recorded:
         values.setdefault(name, []).append(protocol.get(setting, absent))
-    per = {name: distinct(of) for name, of in values.items()}
-    everything = distinct([value for of in per.values() for value in of])
+    per = {name: distinct(its_framework) for name, its_framework in values.items()}
+    everything = distinct([value for its_framework in per.values() for value in its_framework])
     if len(everything) == 1:
         return "not recorded" if missing else text(everything[0]), missing, False
-    cell = "; ".join(f"{name}: {' or '.join(map(text, of))}" for name, of in per.items())
-    return cell, missing, not is_per_init(setting) or any(len(of) > 1 for of in per.values())
+    cell = "; ".join(f"{name}: {' or '.join(map(text, its_framework))}" for name, its_framework in per.items())
+    return cell, missing, not is_per_init(setting) or any(len(its_framework) > 1 for its_framework in per.values())
 
 
 def is_per_init(setting):

@@ -31,15 +31,15 @@ def draw(means, seeds, whole, simple=None):
         1, len(curves), figsize=(max(5.4, 4.2 * len(curves)), 4.2), layout="constrained", squeeze=False, sharey=True
     )
     for axes, curve in zip(grid[0], curves, strict=True):
-        own, dots = (frame[frame["curve"] == curve] for frame in (means, seeds))
-        for place, start in enumerate(dict.fromkeys(own["start"])):
+        of_curve, dots = (frame[frame["curve"] == curve] for frame in (means, seeds))
+        for place, start in enumerate(dict.fromkeys(of_curve["start"])):
             look = {"color": PALETTE[place % len(PALETTE)], "markeredgecolor": "white"}
-            of, points = own[own["start"] == start], dots[dots["start"] == start]
-            axes.plot(number(of["amount"]), 100 * number(of["mean"]), linewidth=1.8, label=start, **look)
+            of_start, points = of_curve[of_curve["start"] == start], dots[dots["start"] == start]
+            axes.plot(number(of_start["amount"]), 100 * number(of_start["mean"]), linewidth=1.8, label=start, **look)
             look |= {"linestyle": "", "marker": MARKERS[place % len(MARKERS)]}
             axes.plot(number(points["amount"]), 100 * number(points["test_accuracy"]), markersize=5, **look)
         bars(axes, curve, whole, simple)
-        amounts = apart(set(number(own["amount"])), curve)
+        amounts = apart(set(number(of_curve["amount"])), curve)
         if curve == REVIEWS:
             axes.set_xscale("log")
         axes.set_xticks(amounts, [f"{amount:,.0f}".replace(",", "\u202f") for amount in amounts])

@@ -134,8 +134,8 @@ def split_table(source, n_train, n_valid, n_test, seed, classes):
     """
     if "valid" in source:
         sizes = {"train": n_train, "valid": n_valid}
-        own = {split: some(split, source[split], n, seed, len(classes)) for split, n in sizes.items()}
-        return split_reviews(source | own, None, None, n_test, seed, classes)
+        chosen = {split: some(split, source[split], n, seed, len(classes)) for split, n in sizes.items()}
+        return split_reviews(source | chosen, None, None, n_test, seed, classes)
     n = len(source["train"])
     n_valid = max(n // VALID_SHARE, len(classes)) if n_valid is None else n_valid
     return split_reviews(source, max(n - n_valid, 0) if n_train is None else n_train, n_valid, n_test, seed, classes)
@@ -298,8 +298,8 @@ def main(
 def tell(record):
     """Print what the manifest says of the splits."""
     for split, counts in record["splits"].items():
-        of = ", ".join(f"{n} {name}" for n, name in zip(counts["n_by_class"], record["labels"], strict=True))
-        print(f"{split}: {counts['n']} reviews, {of}")
+        counted = ", ".join(f"{n} {name}" for n, name in zip(counts["n_by_class"], record["labels"], strict=True))
+        print(f"{split}: {counts['n']} reviews, {counted}")
     left = record["unlabelled"]
     print(
         f"unlabelled: {left['n']} reviews ({left['n_removed_as_held_out']} identical to valid or test reviews left out)"

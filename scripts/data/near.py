@@ -97,11 +97,11 @@ class Prefixes:
         starts = np.concatenate([[0], np.cumsum(self.lengths)])
         codes, frequency = np.empty(starts[-1], dtype=np.uint64), np.empty(starts[-1], dtype=np.uint32)
         for place in range(n):
-            own = shingles[place]
-            often = counters[_slots(own)]
+            of_text = shingles[place]
+            often = counters[_slots(of_text)]
             # A stable sort of sorted codes: the same order of any two shingles in every text.
             chosen = np.argsort(often, kind="stable")[: self.lengths[place]]
-            codes[starts[place] : starts[place + 1]] = own[chosen]
+            codes[starts[place] : starts[place + 1]] = of_text[chosen]
             frequency[starts[place] : starts[place + 1]] = often[chosen]
         del counters
         known, first, columns = np.unique(codes, return_index=True, return_inverse=True)
@@ -201,10 +201,10 @@ def _groups(a, b):
     sizes = np.bincount(group)
     few = np.ones(len(a), dtype=bool)
     for number in np.flatnonzero(sizes >= GROUP):
-        own = group == number
-        if sizes[number] * CELLS >= len(np.unique(a[own])) * len(np.unique(b[own])):
-            few &= ~own
-            yield a[own], b[own], True
+        members = group == number
+        if sizes[number] * CELLS >= len(np.unique(a[members])) * len(np.unique(b[members])):
+            few &= ~members
+            yield a[members], b[members], True
     if few.any():
         yield a[few], b[few], False
 

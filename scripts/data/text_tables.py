@@ -360,10 +360,10 @@ def _check_copies(files, splits):
     known = {}
     for file, split in zip(files, splits, strict=True):
         with reading(file):
-            other, of = known.setdefault(sha256(file), (file, split))
-        if (other, of) != (file, split):
+            other, its = known.setdefault(sha256(file), (file, split))
+        if (other, its) != (file, split):
             raise StudyError(
-                f"data.table.{split}: {file} has the same content as {other} (data.table.{of}); name each file once, "
+                f"data.table.{split}: {file} has the same content as {other} (data.table.{its}); name each file once, "
                 "and for each split texts of its own"
             )
 
@@ -387,7 +387,7 @@ def read_table(files, splits, table, labels):
     content = {}
     _check_copies(files, splits)
     for split in dict.fromkeys(splits):
-        paths = [file for file, of in zip(files, splits, strict=True) if of == split]
+        paths = [file for file, of_file in zip(files, splits, strict=True) if of_file == split]
         columns = table["text"], table["label"], labels, table.get("second"), table.get("quoting", "auto")
         content[split] = read_split(split, paths, *columns)
     counts = Counter(number for _, number in content["train"])

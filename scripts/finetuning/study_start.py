@@ -86,8 +86,8 @@ class Start:
         study = finetuning | {"measure": measures.leading(self.config)}
         trained = {name: arm_settings(study, name) for name in finetuning["arms"]}
         check_fresh(self.results, self.config, tables, hides_changes(sys.argv), taken, trained)
-        check_downloads(self.resources, places, self.digests.of)
-        check_folder(self.results, self.digests.of, planned=True)
+        check_downloads(self.resources, places, self.digests.digest)
+        check_folder(self.results, self.digests.digest, planned=True)
 
     def begin(self, logger):
         """Lock the folder, record its study and questions, and report the plan.

@@ -46,29 +46,29 @@ def counted(part, rows, report=None):
     """
     named = {key: (report or {}).get(key, "") for key in ("heading", "opening")}
     verdicts = [row["verdict"] for row in rows]
-    of = {verdict.replace(" ", "_"): verdicts.count(verdict) for verdict in VERDICTS}
-    return {"part": part, **named, "claims": len(rows), **of}
+    numbers = {verdict.replace(" ", "_"): verdicts.count(verdict) for verdict in VERDICTS}
+    return {"part": part, **named, "claims": len(rows), **numbers}
 
 
-def count_by_report(published, own, reports):
+def count_by_report(published, claimed, reports):
     """Return the rows of claims_by_report.tsv: each report, all of them, other sources, the study's own.
 
     Where nothing published was checked, only the last.
 
     Args:
-        published, own: checked claims.
+        published, claimed: checked claims.
         reports: rows of reports.tsv: report (its number), heading, opening.
     """
     if not published:
-        return [counted("this study", own)]
+        return [counted("this study", claimed)]
     names = {f"report {report['report']}": report for report in reports}
-    of = {name: [row for row in published if row["source"].startswith(f"{name},")] for name in names}
-    others = [row for row in published if not any(row in rows for rows in of.values())]
+    by_report = {name: [row for row in published if row["source"].startswith(f"{name},")] for name in names}
+    others = [row for row in published if not any(row in rows for rows in by_report.values())]
     return [
-        *(counted(name, rows, names[name]) for name, rows in of.items()),
-        counted("all reports", [row for rows in of.values() for row in rows]),
+        *(counted(name, rows, names[name]) for name, rows in by_report.items()),
+        counted("all reports", [row for rows in by_report.values() for row in rows]),
         counted("other sources", others),
-        counted("this study", own),
+        counted("this study", claimed),
     ]
 
 
@@ -81,8 +81,8 @@ def concluded(asked, published, content):
         content: {name: rows}.
     """
     # A branch that the study lacks, such as question answering, has no table.
-    told = check_together([claim for claim in asked if claim["table"] in content], content)
-    rows = {row["id"]: row for row in told}
+    verdicts = check_together([claim for claim in asked if claim["table"] in content], content)
+    rows = {row["id"]: row for row in verdicts}
     found = []
     for claim in asked:
         its = rows.get(claim["id"]) or {
@@ -97,7 +97,7 @@ def concluded(asked, published, content):
 def main(
     published,
     reports,
-    own,
+    study_claims,
     tables,
     names,
     claims,
@@ -112,7 +112,7 @@ def main(
     Args:
         published: YAML of the published statements; [] for texts of one's own, which they are not about.
         reports: TSV that says which report is which.
-        own: list of YAML files of the study's own statements (may be empty).
+        study_claims: list of YAML files of the study's own statements (may be empty).
         tables: paths of the TSV files that claims rest on.
         names: what claims call them, in the same order.
         claims: TSV to write: `COLUMNS`.
@@ -128,8 +128,8 @@ def main(
     content = {name: read_tsv(path) for name, path in zip(names, tables, strict=True)}
     statements = read_claims(published) if published else []
     rows = check_together(statements, content)
-    own = [claim for path in own for claim in read_claims(path)] + own_claims(content)
-    checked = check_together(own, content)
+    study_claims = [claim for path in study_claims for claim in read_claims(path)] + own_claims(content)
+    checked = check_together(study_claims, content)
     wrong = [row for row in checked if row["verdict"] in (FAILS, NOT_SETTLED)]
     if wrong:
         lines = [
@@ -139,8 +139,10 @@ def main(
     write_tsv(claims, rows + checked, COLUMNS)
     write_tsv(by_report, count_by_report(rows, checked, read_tsv(reports)), COUNTED)
     if items_table:
-        of = {"asks": "item", "shows": "what", "answered_in": "file", "place": "section"}
-        rows_of = [{"report": row["report"], **{k: row[name] for k, name in of.items()}} for row in read_tsv(listed)]
+        columns = {"asks": "item", "shows": "what", "answered_in": "file", "place": "section"}
+        rows_of = [
+            {"report": row["report"], **{k: row[name] for k, name in columns.items()}} for row in read_tsv(listed)
+        ]
         write_table(items_table, "report_items", rows_of)
     if conclusions:
         by_id = {row["id"]: row for row in rows}

@@ -136,12 +136,12 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
     """
     rows = []
     for framework, rules in steps.items():
-        others = [script for other, of in steps.items() if other != framework for script in of.values()]
+        others = [script for other, by_rule in steps.items() if other != framework for script in by_rule.values()]
         counted, defaults = set(), frameworks.load(framework).FLAG_DEFAULTS
         for number, (rule, script) in enumerate(rules.items(), start=1):
             names = arms[framework]
-            own = [path for path in of_rule(benchmarks, rule, "benchmarks") if is_of(path, rule, names)]
-            if not own:
+            timed = [path for path in of_rule(benchmarks, rule, "benchmarks") if is_of(path, rule, names)]
+            if not timed:
                 raise StudyError(f"rule {rule} left no benchmark for {framework}: run the study again")
             shown = [
                 line
@@ -157,7 +157,7 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
             rows.append(
                 {"framework": framework, "step": number, "rule": rule, "command": " ; ".join(shown)}
                 | {"n_commands": len(shown), "n_arguments": sum(n_arguments(line, defaults) for line in shown)}
-                | {"n_lines": count_lines(new), **measured(own, clocks), "n_files": files, "bytes": size}
+                | {"n_lines": count_lines(new), **measured(timed, clocks), "n_files": files, "bytes": size}
                 | {"files": " ".join(study_path(path) for path in paths)}
             )
     return rows
@@ -178,14 +178,15 @@ def sums(rows):
     """
     found = []
     for framework in dict.fromkeys(row["framework"] for row in rows):
-        own = [row for row in rows if row["framework"] == framework]
-        seconds = [row["total_seconds"] if row["rule"] in ONCE else row["seconds"] for row in own]
-        memory = [row["memory_mb"] for row in own if row["memory_mb"] is not None]
+        of_framework = [row for row in rows if row["framework"] == framework]
+        seconds = [row["total_seconds"] if row["rule"] in ONCE else row["seconds"] for row in of_framework]
+        memory = [row["memory_mb"] for row in of_framework if row["memory_mb"] is not None]
         total = {
-            name: sum(row[name] for row in own) for name in ("n_commands", "n_arguments", "n_lines", "n_files", "bytes")
+            name: sum(row[name] for row in of_framework)
+            for name in ("n_commands", "n_arguments", "n_lines", "n_files", "bytes")
         }
         found.append(
-            {"framework": framework, "n_steps": len(own), "seconds": sum(seconds)}
+            {"framework": framework, "n_steps": len(of_framework), "seconds": sum(seconds)}
             | {"memory_mb": max(memory) if memory else None, **total}
         )
     return found

@@ -58,17 +58,17 @@ def check_run(claim, tables):
 def check_parameter_count(claim, tables):
     """`count` under `convention`, or under any right one; of a model of `size` (default: the lab's)."""
     size, value = claim.get("size", PUBLISHED_SIZE), int(claim["count"])
-    of = {name: count_by(size, name) for name in CONVENTIONS}
+    counts = {name: count_by(size, name) for name in CONVENTIONS}
     if claim.get("convention"):
         right = count_by(size, claim["convention"])
         words = CONVENTIONS[claim["convention"]][1]
         return (HOLDS if right == value else FAILS), f"{right} ({words})"
-    for name, right in of.items():
+    for name, right in counts.items():
         if right == value and name != "four_matrices":
             return HOLDS, f"exact under the convention: {CONVENTIONS[name][1]}"
-    if value == of["four_matrices"]:
-        return FAILS, f"{CONVENTIONS['four_matrices'][1]}; with all 6 matrices {of['matrices']}"
-    return FAILS, f"no convention yields it; {', '.join(f'{right} ({name})' for name, right in of.items())}"
+    if value == counts["four_matrices"]:
+        return FAILS, f"{CONVENTIONS['four_matrices'][1]}; with all 6 matrices {counts['matrices']}"
+    return FAILS, f"no convention yields it; {', '.join(f'{right} ({name})' for name, right in counts.items())}"
 
 
 def check_parameter_subtotal(claim, tables):
@@ -76,8 +76,8 @@ def check_parameter_subtotal(claim, tables):
     parts, value = terms(**PUBLISHED_SIZE), int(claim["count"])
     right = sum(parts[term][1] for term in claim["terms"])
     layers = PUBLISHED_SIZE["layers"] if claim.get("per") == "layer" else 1
-    of = " of one layer" if layers > 1 else ""
-    return (HOLDS if right == value * layers else FAILS), f"{' and '.join(claim['terms'])}{of}: {right // layers}"
+    suffix = " of one layer" if layers > 1 else ""
+    return (HOLDS if right == value * layers else FAILS), f"{' and '.join(claim['terms'])}{suffix}: {right // layers}"
 
 
 def check_parameter_difference(claim, tables):
@@ -206,8 +206,8 @@ def check_printed(claim, tables):
     for figure in claim["figures"]:
         same = [row for row in rows if row["split"] == figure["split"]]
         found = [row for row in same if row["update"] in ("", str(figure.get("update", row["update"])))]
-        own = [row for row in found if row["source"] == claim["source"]]
-        if not any(printed_as(100 * float(row["accuracy"]), figure["value"]) for row in own):
+        printed = [row for row in found if row["source"] == claim["source"]]
+        if not any(printed_as(100 * float(row["accuracy"]), figure["value"]) for row in printed):
             raise StudyError(f"claim {claim['id']}: {claim['table']} has no {figure['value']} from {claim['source']}")
         others = [row for row in found if row["source"] != claim["source"]]
         name = f"{figure['split']} {figure['value']}"
@@ -268,10 +268,10 @@ def check_highest(claim, tables):
     values = {row["seed"]: 100 * float(row["test_accuracy"]) for row in rows if row["test_accuracy"]}
     if len(values) < 2 or claim["seed"] not in values:
         return UNDECIDED, "the figures of the single runs are not published"
-    own, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
-    lead, margin = own - max(values.values()), 100 * sampling_margin(own / 100, n)
+    best, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
+    lead, margin = best - max(values.values()), 100 * sampling_margin(best / 100, n)
     says = (
-        f"seed {claim['seed']} {own:.1f}, ahead by {lead:.1f} points; {n} texts alone give each ± {margin:.1f} (95 %)"
+        f"seed {claim['seed']} {best:.1f}, ahead by {lead:.1f} points; {n} texts alone give each ± {margin:.1f} (95 %)"
     )
     if lead <= 0:
         return FAILS, says

@@ -282,9 +282,11 @@ def check_leads(claim, tables):
     values = {row["seed"]: float(row["test_accuracy"]) for row in rows if row["test_accuracy"]}
     if len(values) < 2 or claim["seed"] not in values:
         return UNDECIDED, "there are no such runs"
-    own, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
-    test = all_of([sign_test(own - other, math.sqrt(texts_variance([own, other], n))) for other in values.values()])
-    says = f"seed {claim['seed']} {100 * own:.2f}, the highest other {100 * max(values.values()):.2f}"
+    leading, n = values.pop(claim["seed"]), int(rows[0]["n_test"])
+    test = all_of(
+        [sign_test(leading - other, math.sqrt(texts_variance([leading, other], n))) for other in values.values()]
+    )
+    says = f"seed {claim['seed']} {100 * leading:.2f}, the highest other {100 * max(values.values()):.2f}"
     return test, f"{says}; with {n} texts {p_text(test.p)}"
 
 

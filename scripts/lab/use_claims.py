@@ -48,11 +48,11 @@ def check_fewer(claim, tables):
 def check_commands(claim, tables):
     """The steps of `rules` that the study has took `count` commands each; those of `beside` are named."""
     rows = {rule: select(tables, claim, {"rule": rule}) for rule in (*claim["rules"], *claim.get("beside", []))}
-    told = {rule: int(found[0]["n_commands"]) for rule, found in rows.items() if found}
-    asked = [n for rule, n in told.items() if rule in claim["rules"]]
+    counted = {rule: int(found[0]["n_commands"]) for rule, found in rows.items() if found}
+    asked = [n for rule, n in counted.items() if rule in claim["rules"]]
     if not asked:
         return UNDECIDED, f"{claim['table']} has no step {' or '.join(claim['rules'])}"
-    says = ", ".join(f"{rule} {n}" for rule, n in told.items())
+    says = ", ".join(f"{rule} {n}" for rule, n in counted.items())
     return (HOLDS if all(n == int(claim["count"]) for n in asked) else FAILS), f"commands: {says}"
 
 

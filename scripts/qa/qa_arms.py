@@ -17,8 +17,10 @@ def qa_arms(qa):
     """
     arms = qa["arms"] or {f"rank{qa['lora']['r']}": {}}
     return {
-        name: {part: {key: own.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")}
-        for name, own in arms.items()
+        name: {
+            part: {key: settings.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")
+        }
+        for name, settings in arms.items()
     }
 
 
@@ -34,8 +36,8 @@ def check_arms(qa):
             yield f"qa.arms.{name}: {', '.join(TAKEN)} are folders of the study's own; give the arm another name"
     for name, settings in qa_arms(qa).items():
         lora = settings["lora"]
-        own = qa["arms"].get(name, {})
-        place = f"qa.arms.{name}" if {"layers_pattern", "layers_to_transform"} & set(own) else "qa.lora"
+        given = qa["arms"].get(name, {})
+        place = f"qa.arms.{name}" if {"layers_pattern", "layers_to_transform"} & set(given) else "qa.lora"
         if lora["layers_pattern"] is not None and lora["layers_to_transform"] is None:
             yield f"{place}.layers_pattern has no effect without layers_to_transform: give both, or null for both"
     same = {}

@@ -139,10 +139,10 @@ def group(marks, rows, words, at, x=None, y=None, where=None, before="", written
     some, made = rows[0][first], []
     in_file = isinstance(some, Value)
     for row in rows:
-        element, own, link = marks(row)
+        element, mark_attributes, link = marks(row)
         source = {"data_row": row[first].row} if in_file else {"data_values": recorded(row)}
         said = says(words, row, rows)
-        mark = tag(element, tag("title", said), **own, **source)
+        mark = tag(element, tag("title", said), **mark_attributes, **source)
         made.append(tag("a", mark, href=link, aria_label=said) if link else mark)
         if written:
             made.append(tag("text", said, class_="says", **written(row)))

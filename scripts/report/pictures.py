@@ -167,9 +167,9 @@ def _check_group(group, sources):
                 exact = abs(exact - scales[axis](0))
             _near(mark[attribute], exact, f"line {mark.get('data-row', 'of none')}, {column},")
         _check_title(mark["title"], group["data-says"], row, rows)
-        for told in (mark["label"], mark.get("written")):
-            if told not in (None, mark["title"]):
-                raise Unsound(f"{told!r} is told of what {mark['title']!r} is shown of")
+        for words in (mark["label"], mark.get("written")):
+            if words not in (None, mark["title"]):
+                raise Unsound(f"{words!r} is told of what {mark['title']!r} is shown of")
     if group["path"] is not None:
         through = re.findall(r"[ML]([\d.-]+) ([\d.-]+)", group["path"])
         if through != [(mark["cx"], mark["cy"]) for mark in group["marks"]]:

@@ -62,17 +62,17 @@ def drawn(strip, x, top):
 
     def dot(run):
         at = x(run["test_accuracy"])
-        own = {"cx": at, "cy": middle + steps[id(run)] * charts.DOT * 2, "r": charts.DOT, "fill": strip.colour}
-        return "circle", own, strip.link and strip.link(run)
+        attributes = {"cx": at, "cy": middle + steps[id(run)] * charts.DOT * 2, "r": charts.DOT, "fill": strip.colour}
+        return "circle", attributes, strip.link and strip.link(run)
 
     def whisker(row):
         height = middle + room + 11.0
-        own = {"x1": x(row["t_low"]), "x2": x(row["t_high"]), "y1": height, "y2": height, "stroke": strip.colour}
-        return "line", own | {"class": "span"}, None
+        attributes = {"x1": x(row["t_low"]), "x2": x(row["t_high"]), "y1": height, "y2": height, "stroke": strip.colour}
+        return "line", attributes | {"class": "span"}, None
 
     def mean(row):
-        own = {"x1": x(row["mean"]), "x2": x(row["mean"]), "y1": middle + room + 5.0, "y2": middle + room + 17.0}
-        return "line", own | {"class": "mean"}, None
+        attributes = {"x1": x(row["mean"]), "x2": x(row["mean"]), "y1": middle + room + 5.0, "y2": middle + room + 17.0}
+        return "line", attributes | {"class": "mean"}, None
 
     dots = charts.group(
         dot, strip.seeds, f"{name}, seed {{seed}}: {{test_accuracy|percent}} %", {"cx": "test_accuracy"}, x=x,

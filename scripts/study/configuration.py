@@ -166,10 +166,10 @@ def with_defaults(config, root):
         # The default sizes are those of the generated reviews.
         merged["data"] |= {"n_train": None, "n_valid": None}
     update_config(merged, config)
-    own = config.get("finetuning")
-    if isinstance(own, dict) and own.get("arms") is not None:
-        merged["finetuning"]["arms"] = own["arms"]
-    if "questions" not in config and isinstance(own, dict) and {"arms", "baselines"} & own.keys():
+    finetuning = config.get("finetuning")
+    if isinstance(finetuning, dict) and finetuning.get("arms") is not None:
+        merged["finetuning"]["arms"] = finetuning["arms"]
+    if "questions" not in config and isinstance(finetuning, dict) and {"arms", "baselines"} & finetuning.keys():
         merged["questions"] = None
     return merged
 

@@ -57,18 +57,18 @@ def model_bytes(config, size_of):
     return found
 
 
-def mean_parameters(config, framework, own, models):
+def mean_parameters(config, framework, n_checkpoint, models):
     """Return the parameters of a framework's classifier, the mean over the study's arms.
 
     Args:
         config: the study's settings.
         framework: its name.
-        own: parameters of the classifier that starts from the checkpoint.
+        n_checkpoint: parameters of the classifier that starts from the checkpoint.
         models: what `model_bytes` returns.
     """
     arms = [arm for arm in config["finetuning"]["arms"].values() if arm["framework"] == framework]
-    counts = [models[arm["model"]] // FLOAT if arm["model"] in models else own for arm in arms]
-    return sum(counts) // len(counts) if counts else own
+    counts = [models[arm["model"]] // FLOAT if arm["model"] in models else n_checkpoint for arm in arms]
+    return sum(counts) // len(counts) if counts else n_checkpoint
 
 
 def disk_need(jobs, config, downloads, corpus, at_once, models=None):
@@ -95,7 +95,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
     weights = {name: count(size, (*ENCODER, *frameworks.load(name).TERMS)) for name in frameworks.having("TERMS")}
     # The pretraining's checkpoint has the language-model head; an exported model is in the form of others' models.
     trained = count(size, (*ENCODER, "head", "lm_head"))
-    weights = {name: mean_parameters(config, name, own, models or {}) for name, own in weights.items()}
+    weights = {name: mean_parameters(config, name, arms, models or {}) for name, arms in weights.items()}
     exported = max(weights[name] for name in frameworks.having("OTHERS_MODELS"))
     need = dict.fromkeys(("downloads", "corpus", "checkpoint", "fine-tuned checkpoints", "saved states", "models"), 0)
     need["downloads"] = downloads

@@ -32,7 +32,7 @@ class Digests:
             self.known = {}
         self.new = {}
 
-    def of(self, path):
+    def digest(self, path):
         """Return a file's SHA-256; None where it is missing, or no file."""
         try:
             found = os.stat(path)
@@ -49,7 +49,7 @@ class Digests:
 
     def of_all(self, paths):
         """Return {path: SHA-256} of files."""
-        return {path: self.of(path) for path in paths}
+        return {path: self.digest(path) for path in paths}
 
     def save(self):
         """Note what is known, where the results folder is there."""

@@ -72,7 +72,7 @@ def check_grids(finetuning):
     Args:
         finetuning: config section `finetuning`, as the schema wants it.
     """
-    arms, grids, of = finetuning["arms"], finetuning["grids"], {}
+    arms, grids, origins = finetuning["arms"], finetuning["grids"], {}
     for number, grid in enumerate(grids, start=1):
         place = f"finetuning.grids, entry {number}"
         if not any(grid.get(key) for key in AXES):
@@ -83,13 +83,13 @@ def check_grids(finetuning):
                 hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(arms)}"
                 yield f"{place}, arms: {name} is no arm of the study. {hint}"
                 return
-            if name in of:
-                yield f"finetuning.grids: the arm {name} is in entries {of[name]} and {number}; leave it in one"
-            of.setdefault(name, number)
+            if name in origins:
+                yield f"finetuning.grids: the arm {name} is in entries {origins[name]} and {number}; leave it in one"
+            origins.setdefault(name, number)
             yield from _check_arm(name, arms, grid, place)
     for name, arm in arms.items():
         match = arm.get("match")
-        if match in arms and of.get(name) != of.get(match):
+        if match in arms and origins.get(name) != origins.get(match):
             yield (
                 f"finetuning.arms.{name}.match is {match}, and only one of the two is in that grid; put both into one "
                 "entry of finetuning.grids, or leave match out"

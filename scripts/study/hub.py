@@ -134,8 +134,8 @@ def all_shards(names):
     for name in names:
         stem, ending = os.path.splitext(name)
         if shard := SHARD.search(stem):
-            of = stem[: shard.start()]
-            found |= {f"{of}-{k:05d}-of-{shard[2]}{ending}" for k in range(1, int(shard[2]) + 1)}
+            prefix = stem[: shard.start()]
+            found |= {f"{prefix}-{k:05d}-of-{shard[2]}{ending}" for k in range(1, int(shard[2]) + 1)}
     return sorted(found)
 
 

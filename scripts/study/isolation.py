@@ -74,10 +74,10 @@ def isolate():
 def is_own(path):
     """Return whether a path belongs to this process's environment: its prefix, Python itself, PYTHONPATH."""
     places = sysconfig.get_paths()
-    own = [sys.prefix, places["stdlib"], places["platstdlib"], *site.getsitepackages()]
-    own += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    roots = [sys.prefix, places["stdlib"], places["platstdlib"], *site.getsitepackages()]
+    roots += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     path = os.path.abspath(path)
-    return any(path == place or path.startswith(os.path.join(place, "")) for place in map(os.path.abspath, own))
+    return any(path == place or path.startswith(os.path.join(place, "")) for place in map(os.path.abspath, roots))
 
 
 def tell_missing(kind, error, trace):

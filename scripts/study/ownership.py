@@ -9,17 +9,17 @@ from common.files import read_json, write_text
 RECORD = "study.json"
 
 
-def check_named(own, files):
+def check_named(studies, files):
     """Refuse study files that name no study: they would write into the embedded study's results.
 
     Args:
-        own: the settings of the files and the command line, without any default.
+        studies: the settings of the files and the command line, without any default.
         files: their paths; none is the embedded study.
 
     Raises:
         StudyError: there are files, and none names the study.
     """
-    if files and "study" not in own:
+    if files and "study" not in studies:
         name = os.path.splitext(os.path.basename(files[-1]))[0]
         raise StudyError(f"{files[-1]} has no key study; give the study a name of its own, such as study: {name}")
 

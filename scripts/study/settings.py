@@ -107,11 +107,11 @@ def cross_checks(config):
     yield from check_matches(config["finetuning"])
 
 
-def unused_keys(own, config):
+def unused_keys(given, config):
     """Return {dotted key: reason} of a study's own settings that nothing reads, because of other settings.
 
     Args:
-        own: the settings of the study's file alone.
+        given: the settings of the study's file alone.
         config: all settings, the defaults among them.
     """
 
@@ -122,15 +122,15 @@ def unused_keys(own, config):
         return node
 
     unused = {}
-    for switch, of in (ALTERNATIVES | merged("alternatives")).items():
-        for choice, keys in of.items():
+    for switch, choices in (ALTERNATIVES | merged("alternatives")).items():
+        for choice, keys in choices.items():
             if value(switch) != choice:
                 unused |= dict.fromkeys(keys, f"{switch} is {str(value(switch)).lower()}")
     if not uses_checkpoint(config):
         unused["checkpoint"] = "no arm starts from it"
     if value("finetuning.protocol") == "published":
         unused["finetuning.training.batching"] = "finetuning.protocol is published"
-    return {key: reason for key, reason in unused.items() if _has(own, key.split("."))}
+    return {key: reason for key, reason in unused.items() if _has(given, key.split("."))}
 
 
 def _has(settings, keys):

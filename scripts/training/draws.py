@@ -69,7 +69,7 @@ class RecordedDraws(TorchDispatchMode):
         if function.overloadpacket.__name__.endswith("_") and isinstance(args[0], torch.Tensor):
             # A model is first described on the device "meta", which has no values.
             if args[0].device.type != "meta":
-                self._note(args[0], _law(function, args, kwargs or {}, self.of))
+                self._note(args[0], _law(function, args, kwargs or {}, self.draw_of))
         return result
 
     def _note(self, tensor, law):
@@ -84,13 +84,13 @@ class RecordedDraws(TorchDispatchMode):
         if law:
             self._draws[memory.data_ptr()] = law, memory
 
-    def of(self, tensor):
+    def draw_of(self, tensor):
         """Return the `Draw` that filled a tensor, or None where it was loaded or changed later."""
         return self._draws.get(tensor.untyped_storage().data_ptr(), (None, None))[0]
 
     def named(self, model):
         """Return {name: Draw} of a model's drawn parameters."""
-        drawn = {name: self.of(parameter) for name, parameter in model.named_parameters()}
+        drawn = {name: self.draw_of(parameter) for name, parameter in model.named_parameters()}
         return {name: draw for name, draw in drawn.items() if draw}
 
 

@@ -22,26 +22,26 @@ def test_a_file_is_read_again_whenever_it_may_have_changed(tmp_path, monkeypatch
     path = tmp_path / "a.csv"
     path.write_text("one")
     first = Digests(str(tmp_path))
-    assert first.of(str(path)) == sha256(str(path))
+    assert first.digest(str(path)) == sha256(str(path))
     first.save()
     # The note spares the reading of what is as it was.
     monkeypatch.setattr("study.freshness.sha256", lambda path: pytest.fail("read"))
-    known = Digests(str(tmp_path)).of(str(path))
+    known = Digests(str(tmp_path)).digest(str(path))
     monkeypatch.undo()
     assert known == sha256(str(path))
     # As many bytes and the same time of modification, as `cp -p` brings: the time of change tells.
     times = path.stat()
     path.write_text("two")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert Digests(str(tmp_path)).of(str(path)) == sha256(str(path)) != known
-    assert Digests(str(tmp_path)).of(str(tmp_path / "absent")) is None
+    assert Digests(str(tmp_path)).digest(str(path)) == sha256(str(path)) != known
+    assert Digests(str(tmp_path)).digest(str(tmp_path / "absent")) is None
 
 
 def test_a_note_that_cannot_be_read_is_made_anew(tmp_path):
     (tmp_path / ".digests.json").write_text("{")
     (tmp_path / "a").write_text("x")
     digests = Digests(str(tmp_path))
-    assert digests.of(str(tmp_path / "a")) == sha256(str(tmp_path / "a"))
+    assert digests.digest(str(tmp_path / "a")) == sha256(str(tmp_path / "a"))
     digests.save()
     assert list(read_json(str(tmp_path / ".digests.json"))) == [str(tmp_path / "a")]
     Digests(str(tmp_path / "nowhere")).save()

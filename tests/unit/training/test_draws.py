@@ -40,7 +40,7 @@ def test_no_seed_is_misread_at_any_width(width):
             for weight in (dense, projection):
                 torch.nn.init.kaiming_uniform_(weight, a=5**0.5)  # torch.nn.Linear's own
         model = torch.nn.ParameterDict({"dense": dense, "projection": projection})
-        laws = {name: draws.of(weight) for name, weight in model.items()}
+        laws = {name: draws.draw_of(weight) for name, weight in model.items()}
         assert describe_start(model, {name: name for name in laws}, laws) == dict.fromkeys(laws, LINEAR)
 
 
@@ -63,11 +63,11 @@ def test_laws_have_the_names_of_the_rules():
     weight = torch.empty(30, 40)
     with RecordedDraws() as draws:
         weight.data.copy_(weight.data.cpu().normal_(mean=0.0, std=0.02).to(weight.device))
-        assert draws.of(weight).name(weight.shape) == "normal, sd 0.02"
+        assert draws.draw_of(weight).name(weight.shape) == "normal, sd 0.02"
         torch.nn.init.normal_(weight, std=0.3)
-        assert draws.of(weight).name(weight.shape) == "normal, sd 0.3"
+        assert draws.draw_of(weight).name(weight.shape) == "normal, sd 0.3"
         torch.nn.init.zeros_(weight)
-        assert draws.of(weight).name(weight.shape) == "constant 0"
+        assert draws.draw_of(weight).name(weight.shape) == "constant 0"
 
 
 def test_recording_changes_no_value():

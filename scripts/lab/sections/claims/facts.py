@@ -13,11 +13,11 @@ def facts(study):
     if not study.has("claims", "claims_by_report"):
         return None
     counts, claims = study.table("claims_by_report"), study.table("claims")
-    of = {row["part"]: row for row in counts.rows}
+    by_part = {row["part"]: row for row in counts.rows}
     # Published statements come first, those of the reports and others between each other; then the study's own.
-    n_published = sum(int(of[part]["claims"]) for part in ("all reports", "other sources") if part in of)
-    published, own = claims.rows[:n_published], claims.rows[n_published:]
-    found = {"counts": counts, "of": of, "own": Table(own, claims.href)}
+    n_published = sum(int(by_part[part]["claims"]) for part in ("all reports", "other sources") if part in by_part)
+    published, claimed = claims.rows[:n_published], claims.rows[n_published:]
+    found = {"counts": counts, "of": by_part, "own": Table(claimed, claims.href)}
     for part, name in PARTS.items():
         found[name] = Table([row for row in published if part_of(row) == part], claims.href)
     return found | {"conclusions": conclusions(study) if study.has("conclusions") else None}

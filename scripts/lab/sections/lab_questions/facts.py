@@ -39,9 +39,9 @@ def lab_arms(study):
     by_seed = study.frame("runs").pivot(index=ARM, columns="seed", values="test_accuracy").fillna("").reset_index()
     rows = study.frame("test_accuracy").merge(by_seed, on=ARM).to_dict("records")
     found = [[row for row in rows if (row["framework"], row["init"]) == task] for task in TASKS]
-    if any(len(of) != 1 for of in found[:3]) or len(found[3]) > 1:
+    if any(len(arms) != 1 for arms in found[:3]) or len(found[3]) > 1:
         return []
-    return [row for of in found for row in of]
+    return [row for arms in found for row in arms]
 
 
 def lora(study):
@@ -55,9 +55,9 @@ def lora(study):
 def tuned(study):
     """Return {before, after}: rows of the mean perplexity on the training pairs, of the first arm."""
     rows = study.table("qa_summary").rows
-    of = [row for row in rows if row["arm"] == rows[0]["arm"]]
+    of_arm = [row for row in rows if row["arm"] == rows[0]["arm"]]
     return {
-        moment: next((row for row in of if row["metric"] == f"train_perplexity_{moment}"), None)
+        moment: next((row for row in of_arm if row["metric"] == f"train_perplexity_{moment}"), None)
         for moment in ("before", "after")
     }
 

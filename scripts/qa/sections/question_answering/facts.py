@@ -24,7 +24,7 @@ def facts(study):
     swept = study.table("qa_rank_sweep") if study.has("qa_rank_sweep", "qa_rank_sweep_figure") else None
     qa = study.settings.get("qa") or {}
     base, lora = (located(qa.get(name) or {}, "config", f"qa.{name}") for name in ("base", "lora"))
-    if any("lora_alpha" in own for own in (qa.get("arms") or {}).values()):
+    if any("lora_alpha" in settings for settings in (qa.get("arms") or {}).values()):
         # Then no one alpha is the study's.
         lora = {name: value for name, value in lora.items() if name != "lora_alpha"}
     return {

@@ -47,8 +47,8 @@ def last_points(points):
     """
     last = points.drop_duplicates(["arm", "split"], keep="last")
     return {
-        split: [told_ends(rows) for _, rows in own.groupby(["epoch", "update", "n_seeds"], sort=False)]
-        for split, own in last.groupby("split", sort=False)
+        split: [told_ends(rows) for _, rows in of_split.groupby(["epoch", "update", "n_seeds"], sort=False)]
+        for split, of_split in last.groupby("split", sort=False)
     }
 
 
@@ -74,8 +74,8 @@ def panels(study):
         x = charts.Scale(0, max(map(float, rows["update"])), 44, charts.WIDTH - 10)
         y = charts.Scale(*charts.padded(rows["value"]), 200, 8)
         lines = []
-        for _, own in rows.groupby(["arm", "seed"], sort=False):
-            points = own.to_dict("records")
+        for _, of_run in rows.groupby(["arm", "seed"], sort=False):
+            points = of_run.to_dict("records")
             key, seed = points[0]["arm"], points[0]["seed"]
             where = {"arm": key, "seed": seed, "split": split, "metric": metric}
             lines.append(run_line(points, words, (x, y), where, chosen[key, seed], looks[key]))

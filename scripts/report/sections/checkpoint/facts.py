@@ -10,13 +10,13 @@ CHAPTER, PLACE = "Can it be trusted?", 40
 def facts(study):
     """What the pretrained arms start from: the curve where the study made it."""
     arms = study.frame("runs").drop_duplicates(ARM).to_dict("records")
-    own = [row for row in arms if row["model"] == CHECKPOINT]
-    if not own:
+    on_checkpoint = [row for row in arms if row["model"] == CHECKPOINT]
+    if not on_checkpoint:
         return None
-    started = [row for row in own if row["init"] == "pretrained"]
+    started = [row for row in on_checkpoint if row["init"] == "pretrained"]
     # Of whom the section speaks: all pretrained arms need no names.
     whose = {"every": started == [row for row in arms if row["init"] == "pretrained"] and bool(started)}
-    whose |= {"started": bool(started), "of": started or own}
+    whose |= {"started": bool(started), "of": started or on_checkpoint}
     asked = (study.settings.get("finetuning") or {}).get("arms") or {}
     whose["earlier"] = [row for row in started if (asked.get(row["arm"]) or {}).get("at_update") is not None]
     settings = study.settings.get("checkpoint") or {}

@@ -72,8 +72,8 @@ def bars(rows, column, words, title):
     ]  # fmt: skip
 
     def bar(row):
-        own = {"x": 0, "y": places[id(row)] * height + 17, "height": 9, "width": x(row[column]), "class": "bar"}
-        return "rect", own, None
+        attributes = {"x": 0, "y": places[id(row)] * height + 17, "height": 9, "width": x(row[column]), "class": "bar"}
+        return "rect", attributes, None
 
     def beside(row):
         return {"x": charts.WIDTH - 8, "y": places[id(row)] * height + 12.0, "text_anchor": "end"}

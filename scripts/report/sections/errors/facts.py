@@ -73,8 +73,8 @@ def classes(study, names):
                 wrong.setdefault(row["arm"], []).append(row)
         rows = [
             row | {"name": names[row["label"]], "answer": names[row["prediction"]]}
-            for of in wrong.values()
-            for row in sorted(of, key=lambda row: -float(row["mean"]))[:SHOWN_CONFUSIONS]
+            for answers in wrong.values()
+            for row in sorted(answers, key=lambda row: -float(row["mean"]))[:SHOWN_CONFUSIONS]
         ]
         found["confused"] = Table(rows, cells.href)
     return found
@@ -84,10 +84,10 @@ def beside(rows, key):
     """Return rows of one measure each as rows of all measures: `recall`, `recall_low`, `recall_high` and so on."""
     found = {}
     for row in rows:
-        of = found.setdefault(tuple(row[name] for name in key), dict(row))
+        joined = found.setdefault(tuple(row[name] for name in key), dict(row))
         name = row["metric"].removeprefix("macro_")
-        of |= {name: row["mean"], f"{name}_low": row["t_low"], f"{name}_high": row["t_high"]}
-        of[f"{name}_sd"] = row["sd_ddof1"]
+        joined |= {name: row["mean"], f"{name}_low": row["t_low"], f"{name}_high": row["t_high"]}
+        joined[f"{name}_sd"] = row["sd_ddof1"]
     return list(found.values())
 
 
@@ -95,8 +95,8 @@ def by_run(rows):
     """Return a row for each run: how many reviews of each class got each answer."""
     found = {}
     for row in rows:
-        own = {"arm": row["arm"], "seed": row["seed"]}
-        kept = found.setdefault(tuple(own.values()), own)
+        names = {"arm": row["arm"], "seed": row["seed"]}
+        kept = found.setdefault(tuple(names.values()), names)
         kept[f"{row['label']}-{row['prediction']}"] = row["n_reviews"]
     return list(found.values())
 
@@ -106,4 +106,7 @@ def calibration_by_arm(rows):
     found = {}
     for row in rows:
         found.setdefault(row["arm"], []).append(row)
-    return [(label_of(own[0]), derive("mean", *(row["calibration_error"] for row in own))) for own in found.values()]
+    return [
+        (label_of(of_arm[0]), derive("mean", *(row["calibration_error"] for row in of_arm)))
+        for of_arm in found.values()
+    ]

@@ -21,7 +21,7 @@ def facts(study):
     simple = study.table("learning_curve_baselines") if study.has("learning_curve_baselines") else None
     curves = []
     for name in dict.fromkeys(row["curve"] for row in means.rows):
-        own = [row for row in means.rows if row["curve"] == name]
+        of_curve = [row for row in means.rows if row["curve"] == name]
         dots = [row for row in seeds.rows if row["curve"] == name]
         bars = simple if name == REVIEWS and simple else study.table("baselines")
         bars = [row for row in bars.rows if row["baseline"] in SIMPLE]
@@ -29,10 +29,10 @@ def facts(study):
             {
                 "name": name,
                 "by_reviews": name == REVIEWS,
-                "chart": draw(name, own, dots, bars),
-                "starts": ends(own, "start"),
+                "chart": draw(name, of_curve, dots, bars),
+                "starts": ends(of_curve, "start"),
                 "simple": ends(bars, "baseline") if len({row["n_train"] for row in bars}) > 1 else [],
-                "rows": Table(own, means.href),
+                "rows": Table(of_curve, means.href),
             }
         )
     return {
@@ -69,14 +69,14 @@ def draw(name, means, seeds, bars):
     starts = list(dict.fromkeys(row["start"] for row in means))
     parts, legend = [charts.amount_ticks(x, amounts, TOP, BOTTOM), charts.vertical_ticks(y, LEFT, RIGHT, 100)], []
     for model, dashes in SIMPLE.items():
-        own = [row for row in bars if row["baseline"] == model]
-        parts.append(simple_line(own, model, dashes, name == REVIEWS and len(own) > 1, (x, y)))
+        of_model = [row for row in bars if row["baseline"] == model]
+        parts.append(simple_line(of_model, model, dashes, name == REVIEWS and len(of_model) > 1, (x, y)))
         legend.append((f"TF-IDF, {model.removeprefix('tfidf_')}", None, dashes))
     for place, start in enumerate(starts):
         side = APART * (place - (len(starts) - 1) / 2)
         beside, colour = kind(x.low, x.high, x.start + side, x.end + side), PALETTE[place % len(PALETTE)]
-        own, dots = ([row for row in rows if row["start"] == start] for rows in (means, seeds))
-        parts += start_line(name, own, dots, colour, (beside, y))
+        of_model, dots = ([row for row in rows if row["start"] == start] for rows in (means, seeds))
+        parts += start_line(name, of_model, dots, colour, (beside, y))
         legend.append((start, colour, None))
     parts.append(charts.tag("text", name, class_="axis", x=charts.WIDTH / 2, y=BOTTOM + 32.0))
     for line, (words, colour, dashes) in enumerate(legend[len(SIMPLE) :] + legend[: len(SIMPLE)]):
@@ -130,8 +130,8 @@ def simple_line(rows, model, dashes, by_reviews, scales):
 
     def across(row):
         height = y(row["test_accuracy"])
-        own = {"x1": float(LEFT), "x2": float(RIGHT), "y1": height, "y2": height}
-        return "line", own | {"class": "simple", "stroke-dasharray": dashes}, None
+        attributes = {"x1": float(LEFT), "x2": float(RIGHT), "y1": height, "y2": height}
+        return "line", attributes | {"class": "simple", "stroke-dasharray": dashes}, None
 
     if by_reviews:
         line = through(rows, "test_accuracy", "n_train", scales, class_="simple", stroke_dasharray=dashes)

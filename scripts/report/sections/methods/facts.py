@@ -29,7 +29,7 @@ def facts(study):
     needed = ("epochs", "batch_size", "lr", "weight_decay", "warmup_ratio")
     first = runs.drop_duplicates(ARM).to_dict("records")
     arms = settings.get("arms") or {}
-    own = [row for row in first if any((arms.get(row["arm"]) or {}).get(key) is not None for key in OWN)]
+    with_own_keys = [row for row in first if any((arms.get(row["arm"]) or {}).get(key) is not None for key in OWN)]
     seeds = study.frame("test_accuracy")["n_seeds"]
     return {
         "arms": first,
@@ -40,7 +40,7 @@ def facts(study):
         "sizes": sorted({row["n_train"]: row["n_train"] for row in first}.values(), key=int),
         "training": training if all(name in training for name in needed) else None,
         "mode": settings.get("protocol", ""),
-        "own": own,
+        "own": with_own_keys,
         "undecayed": settings.get("protocol") == "published"
         and any(row["framework"] in frameworks.having("UNDECAYED") for row in first),
         "several_frameworks": len({row["framework"] for row in first}) > 1,

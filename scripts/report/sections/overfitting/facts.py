@@ -24,10 +24,10 @@ def facts(study):
         wide = points.assign(name=points["split"] + "_" + points["metric"])
         wide = wide.pivot(index=key, columns="name", values="value").reset_index()
         wide = wide.sort_values(["seed", "epoch"], key=lambda column: column.astype(int))
-        own = wide.iloc[0][ARM].to_dict()
+        identity = wide.iloc[0][ARM].to_dict()
         figures.append(
             {
-                **next(row for row in arms.rows if all(row[name] == own[name] for name in ARM)),
+                **next(row for row in arms.rows if all(row[name] == identity[name] for name in ARM)),
                 "drawing": study.drawing(svg),
                 "points": Table(wide.to_dict("records"), study.link(path)),
             }

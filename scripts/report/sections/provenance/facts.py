@@ -20,9 +20,9 @@ def facts(study):
         for package, version in (record.get("versions") or {}).items():
             having.setdefault((package, version), []).append(record)
     versions = []
-    for (_, version), those in sorted(having.items()):
-        of = list(dict.fromkeys(record["arm"] for record in those))
-        arms = "" if of == every else Markup(", ").join(map(arm_label, of))
+    for (_, version), sharing in sorted(having.items()):
+        names = list(dict.fromkeys(record["arm"] for record in sharing))
+        arms = "" if names == every else Markup(", ").join(map(arm_label, names))
         versions.append({"package": Key(version), "version": version, "arms": arms})
     return {
         "settings_sha256": Derived(settings_hash(study_settings(study.settings)), "settings_hash"),

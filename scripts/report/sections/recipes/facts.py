@@ -63,8 +63,8 @@ def panels(arms, shared, seeds):
     z = charts.Scale(*charts.padded([*ends, 0]), BOTTOM, BELOW)
     found = []
     for epochs in sorted({row["epochs"] for row in arms}, key=int):
-        of = [[row for row in rows if row["epochs"] == epochs] for rows in (arms, shared, seeds)]
-        found.append((of[0][0]["epochs"], panel(*of, rates, (x, y, z))))
+        of_epochs = [[row for row in rows if row["epochs"] == epochs] for rows in (arms, shared, seeds)]
+        found.append((of_epochs[0][0]["epochs"], panel(*of_epochs, rates, (x, y, z))))
     return found
 
 
@@ -83,8 +83,8 @@ def panel(arms, shared, seeds, rates, scales):
     for place, (init, side) in enumerate((("pretrained", -APART), ("random", APART))):
         # Beside each other, each exact on an axis of its own.
         beside = charts.LogScale(x.low, x.high, x.start + side, x.end + side)
-        own = [[row for row in rows if row["init"] == init] for rows in (arms, seeds)]
-        parts += start(*own, COLOURS[init], (beside, y))
+        of_start = [[row for row in rows if row["init"] == init] for rows in (arms, seeds)]
+        parts += start(*of_start, COLOURS[init], (beside, y))
         key = LEFT + 6.0 + 120 * place
         parts.append(charts.tag("circle", class_="key", cx=key, cy=10.0, r=charts.DOT, fill=COLOURS[init]))
         parts.append(charts.tag("text", init, class_="name plain", x=key + 10, y=14.0))
