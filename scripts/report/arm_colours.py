@@ -1,4 +1,4 @@
-"""How the page names an arm and what it looks like there."""
+"""The name and colour of each arm on the page."""
 
 from analysis.looks import looks_of
 from common.arms import arm_label

@@ -35,7 +35,7 @@ def asked(study):
 
 
 def asked_together(answers):
-    """Return when several questions were asked afterwards, all at one time, and of how many runs; None otherwise.
+    """Return time and number of runs where several questions were all asked at one time afterwards; None otherwise.
 
     The runs are those of a question's measure; `n_runs_then` is None where questions differ in their number.
     """
@@ -46,14 +46,14 @@ def asked_together(answers):
 
 
 def unseen_failures(rows):
-    """Return the largest failure rate that runs leave possible of which none failed; None where one did."""
+    """Return the largest failure rate that runs without a failure leave possible; None where one failed."""
     if any(row["n_failed"] != "0" for row in rows):
         return None
     return max((row["failure_high"] for row in rows if row["failure_high"]), key=float, default=None)
 
 
 def answered(row):
-    """Return a row of questions.tsv as the page tells it.
+    """Return a row of questions.tsv in the page's words.
 
     Args:
         row: row of the table.
@@ -63,7 +63,7 @@ def answered(row):
     measure = measures.load(row["measure"])
     return row | {
         "short": short,
-        # Asked with results at hand, or of arms that may fail, an answer is a hint at most.
+        # With results at hand, or arms that may fail, an answer is a hint at most.
         "class": "partly" if (later or failing) and kind == "shown" else kind,
         "later": later,
         "contrast": written(row["contrast"]),
@@ -85,7 +85,7 @@ def unshown_by_correction(row):
 
 
 def limited_by_texts(row):
-    """Return whether an open question's test texts leave more than must be told apart, however many seeds there are."""
+    """Return whether the test texts of an open question leave it open, however many seeds there are."""
     if not row["texts_half_width"]:
         return False
     margin = float(row["equal_within"]) if row["equal_within"] else None
@@ -96,7 +96,7 @@ def named(contrast, place):
     """Return the name of a contrast's arm for readers; one with a digit is printed as the table has it."""
     name = contrast.split()[place]
     if several := re.fullmatch(r"best_of\((.*)\)", name):
-        # An operand without digits; one with them is printed as the table has it.
+        # An operand with digits is printed as the table has it.
         label = f"best of {several[1].replace(',', ', ')}"
     else:
         label = arm_label(model_label(name))
@@ -110,5 +110,5 @@ def written(contrast):
         contrast: cell of questions.tsv: arms with signs between, `A - B - C + D` for two pairs.
     """
     names = [named(contrast, place) for place in range(0, len(contrast.split()), 2)]
-    # The second pair's signs are turned.
+    # The second pair's signs are inverted.
     return joined("{} − {}" if len(names) == 2 else "({} − {}) − ({} − {})", *names)

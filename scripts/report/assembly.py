@@ -9,7 +9,7 @@ from report.page import Page
 from report.sections import sections
 
 NEEDED = ("runs", "test_accuracy", "arms_data", "arms_figure", "manifest")
-# Links beside a table's own file.
+# These links are beside a table's file.
 LINKED = ("test_accuracy_markdown", "test_accuracy_latex", "arms_data")
 
 

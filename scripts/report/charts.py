@@ -23,16 +23,16 @@ from report.formats import FILTERS
 from report.numbers import Value, quoted
 from study.grids import written as rate
 
-# Of a whole chart, in units of its view box: a phone shows 350 pixels of page.
+# The width of a whole chart, in units of its view box: a phone shows 350 pixels of page.
 WIDTH = 420
 DOT = 4.4
 
 
 class Scale:
-    """Where numbers lie along an axis."""
+    """The places of numbers along an axis."""
 
     def __init__(self, low, high, start, end):
-        """Let `low` lie at `start` and `high` at `end`."""
+        """Place `low` at `start` and `high` at `end`."""
         self.low, self.high, self.start, self.end = float(low), float(high), start, end
 
     def __call__(self, value):
@@ -54,7 +54,7 @@ class Scale:
 
 
 class LogScale(Scale):
-    """Where positive numbers lie along a logarithmic axis."""
+    """The places of positive numbers along a logarithmic axis."""
 
     def __call__(self, value):
         """Return the place of a number."""
@@ -119,7 +119,7 @@ def says(words, row, rows):
 
 
 def group(marks, rows, words, at, x=None, y=None, where=None, before="", written=None, **attributes):
-    """Return a group of marks with what `check_report` needs to measure them.
+    """Return a group of marks with the attributes that `check_report` measures.
 
     Args:
         marks: function of a row that returns (element, attributes, link or None).
@@ -165,7 +165,7 @@ def recorded(row):
 
 
 def spread(places, apart=2 * DOT + 0.4):
-    """Return for each place along an axis how many steps aside a dot goes so that it lies on no other one."""
+    """Return the number of sideways steps of each dot along an axis, so that no two overlap."""
     levels, steps = {}, [0] * len(places)
     for index in sorted(range(len(places)), key=lambda i: places[i]):
         level = 0
@@ -176,7 +176,7 @@ def spread(places, apart=2 * DOT + 0.4):
 
 
 def written(ticks, unit, decimals):
-    """Return what is written at ticks: `unit` times each, with as many decimals as all need, at least `decimals`."""
+    """Return the labels of ticks: `unit` times each, with as many decimals as all need, at least `decimals`."""
     values = [tick * unit for tick in ticks]
     slack = 1e-6 * abs(values[-1] - values[0])
     while decimals < 12 and any(abs(round(value, decimals) - value) > slack for value in values):
@@ -223,7 +223,7 @@ def vertical_ticks(scale, left, right, unit=1, decimals=0):
 
 
 def chart(height, label, *parts, width=WIDTH):
-    """Return the whole: what it shows is said by `label`, which has no numbers."""
+    """Return the whole chart; `label`, which has no numbers, describes it."""
     return tag(
         "svg",
         joined(parts),
@@ -235,5 +235,5 @@ def chart(height, label, *parts, width=WIDTH):
 
 
 def unbraced(name):
-    """Return an arm's name for a mark's words, in which braces would stand for columns."""
+    """Return an arm's name for a mark's words, in which braces would be read as columns."""
     return name.replace("{", "(").replace("}", ")")

@@ -21,7 +21,7 @@ PRINTED = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|
 
 
 def faults(page, sources):
-    """Return what is wrong with the numbers of a page, in words.
+    """Return the faults of a page's numbers, in words.
 
     Args:
         page: `Reader`.
@@ -36,7 +36,7 @@ def faults(page, sources):
 
 
 def drawing_faults(drawings, sources):
-    """Yield what is wrong with the drawings of a page, in words: each is its file, drawn from the tables as they are.
+    """Yield the faults of the drawings of a page, in words: each is its file, drawn from the tables as they are.
 
     Args:
         drawings: of `Reader`.
@@ -62,7 +62,7 @@ def drawing_faults(drawings, sources):
 
 
 def number_faults(numbers, sources):
-    """Yield what is wrong with the recorded numbers of a page, in words."""
+    """Yield the faults of the recorded numbers of a page, in words."""
     before = None
     for one in numbers:
         try:
@@ -97,7 +97,7 @@ def difference(page, again):
         return None
     place = next((i for i, (a, b) in enumerate(zip(page, again, strict=False)) if a != b), min(len(page), len(again)))
     section = page.rfind('<section id="', 0, place)
-    # Before the first section and after the last come the frame's own parts: style, contents, scripts.
+    # Before the first section and after the last come the frame's parts: style, contents, scripts.
     inside = section >= 0 and "</section>" not in page[section:place]
     where = page[section:].split('"', 2)[1] if inside else "outside its sections"
     line = page.count("\n", 0, place) + 1
@@ -107,7 +107,7 @@ def difference(page, again):
 
 
 def main(templates, report, numbers, settings, commit="", **inputs):
-    """Check the page and write what it rests on.
+    """Check the page and write the list of its sources.
 
     Args:
         templates: templates of the page: see `assembly.build`.

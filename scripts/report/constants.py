@@ -1,4 +1,4 @@
-"""Numbers of the page's own words, which no file holds: each with the reason why it may stand there.
+"""Numbers in the page's words that come from no file, each with its justification.
 
 A phrase counts only as a whole, and only as written: `check_report` refuses any other number without a record.
 """

@@ -1,4 +1,4 @@
-"""How the page prints a value: the filters of its sentences, and the formats of its tables' columns."""
+"""Formats of values on the page: filters of sentences, and formats of tables' columns."""
 
 import re
 
@@ -79,7 +79,7 @@ def line(text):
     return Markup(re.sub(r"[ \n]+", " ", escape(text)).strip(" "))
 
 
-# How a number is printed; each records itself with what it prints.
+# These print a number and record themselves with the text.
 PRINTERS = {
     "percent": percent,
     "integer": integer,
@@ -96,7 +96,7 @@ PRINTERS = {
     "best_of_k": best_of_k,
     "rate": lambda value: written(float(value)) if value != "" else "",
 }
-# What a template may write after `|`. Numbers are printed by these alone; a new one needs its reading in check_report.
+# Templates may use these filters. They alone print numbers; a new one needs its reading in check_report.
 FILTERS = {name: printing(name, show) for name, show in PRINTERS.items()} | {
     "series": series,
     "line": line,
@@ -144,7 +144,7 @@ def pair(arm, other, between):
     return cell(joined("{} {} {}", arm_label(arm), between, arm_label(other)))
 
 
-# How a table shows a column: {format: (alignment, function of the column's values and options)}. `number` is
+# The formats of a table's columns: {format: (alignment, function of the column's values and options)}. `number` is
 # right-aligned, `wide` wraps freely.
 FORMATS = {
     "text": ("", cell),
@@ -162,7 +162,7 @@ FORMATS = {
     "best_of_k": ("wide", lambda value: cell(FILTERS["best_of_k"](value))),
     "yes_no": ("", lambda value: cell({"true": "yes", "false": "no"}.get(value, value))),
     "flag": ("", lambda value, word: cell(word if value == "true" else " ")),
-    # With the arm's colour, which the page knows.
+    # The arm's colour, which the page knows, is added.
     "arm": ("", lambda arm, colour: cell(arm_label(arm), colour=colour)),
     "arm_name": ("", lambda arm: cell(arm_label(arm))),
     "pair": ("", pair),

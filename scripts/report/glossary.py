@@ -1,6 +1,6 @@
-"""The page's terms: their definitions stand on hover where a heading uses them, and in the glossary at its end."""
+"""The page's terms: definitions appear on hover where a heading uses them, and in the glossary at its end."""
 
-# Term as headings have it: definition. No numbers: what is counted is said where it is printed.
+# Each term as in headings, and its definition, without numbers: counts are described where they are printed.
 GLOSSARY = {
     "Arm": "One way of training: a framework and what its runs start from. Each arm is run once for every seed.",
     "Seed": "The number that decides a run's chance: fresh weights, order of the data, dropout.",
@@ -48,7 +48,7 @@ GLOSSARY = {
     "Leak": "Text that stands in two splits, so that a test is no test.",
 }
 
-# Those of the question-answering branch, which a study may lack.
+# Terms of question answering, which a study may lack.
 ANSWERING = ("Perplexity", "LoRA", "Rank", "chrF", "ROUGE-L")
 
 

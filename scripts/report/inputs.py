@@ -1,4 +1,4 @@
-"""What the page is made from: the study's files, as frames, trees and drawings that remember where a value lies."""
+"""The page's inputs: the study's files as frames, trees and drawings that remember the place of each value."""
 
 import base64
 import dataclasses
@@ -46,7 +46,7 @@ def located(node, path, place="", row=None, key=None):
 
 @dataclasses.dataclass
 class Study:
-    """What a section may read.
+    """The inputs of a section.
 
     Attributes:
         files: {name: [paths]}; a name without paths is absent.

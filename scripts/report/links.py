@@ -2,7 +2,7 @@
 
 import re
 
-# What the address of a drawing inside the page begins with; its content follows in base64.
+# The address of a drawing inside the page begins with this; its content follows in base64.
 DATA_ADDRESS = "data:image/svg+xml;base64,"
 
 
@@ -12,5 +12,5 @@ def unlink_files(html):
 
 
 def standing_alone(html):
-    """Return the page as the only file of a place, such as Snakemake's report: what is but a link is left out."""
+    """Return the page as the only file of a place, such as Snakemake's report: mere links are left out."""
     return unlink_files(re.sub(r'<span class="other">.*?</span>', "", html, flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""What the page prints, with its record: where each number comes from and how it is printed.
+"""Printed numbers with their records: the source of each, and its format.
 
 A record is written into the page as the attribute `data-of` of the element that holds the number, so that
 `check_report` can read the file again and compare. Its grammar, in which no part holds a space:
@@ -49,7 +49,7 @@ class Recorded(str):
 
 
 class Value(Recorded):
-    """The text of one cell of a table or one leaf of a JSON file, and where it lies.
+    """The text of one cell of a table or one leaf of a JSON file, and its place.
 
     Attributes:
         path: the file, relative to the results folder; `config` for the study's settings.
@@ -71,7 +71,7 @@ class Value(Recorded):
 
 
 class Key(Recorded):
-    """The name under which a value lies in its tree, as the page prints it.
+    """The name of a value in its tree, as the page prints it.
 
     Attributes:
         record: the value's cell, as a formula.
@@ -113,7 +113,8 @@ class Printed(Recorded):
 
 def interval(level, values):
     """Return Student's interval of a mean over at least two seeds."""
-    # Here: SciPy takes as long to start as the page takes to build, and the report takes its intervals from files.
+    # It is computed here because SciPy takes as long to start as the page takes to build; the report takes its
+    # intervals from files.
     from analysis.intervals import t_interval
 
     return t_interval(values, level)

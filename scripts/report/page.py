@@ -91,13 +91,13 @@ class Page:
         return found
 
     def render(self, study, heading="Study {}: report"):
-        """Return the page's HTML; `study` is the name that stands in its heading."""
+        """Return the page's HTML; `study` is the name in its heading."""
         template = self._environment.get_template("frame.html.j2")
         heading = joined(heading, study)
         html = template.render(heading=heading, sections=self.sections, chapters=self.chapters())
-        # A cell with nothing but a number is the number's element itself: most are, and the page is smaller.
+        # A cell with only a number is that number's element: most are, and the page is smaller.
         html, count = FULL_CELL.sub(r"<td\1 \2>\3</td>", html), itertools.count(1)
-        # Counted, so that two numbers that change places with their records are noticed.
+        # Rows are counted, so that two numbers that swap places with their records are noticed.
         return RECORD.sub(lambda found: f'data-of="{next(count)} {found[1]}"', html)
 
     def number(self):
@@ -138,7 +138,7 @@ class Page:
         except KeyError as error:
             raise StudyError(f"{table.href} has no column {error.args[0]}: run rule {rule} again") from error
         if callable(kind):
-            # A number that is followed by its spread or interval, and a true minus sign, are no number to the browser.
+            # A browser does not recognise a number with its spread or interval, or with a true minus sign.
             return cell(line(kind(*values)), sort=values[0] if options[:1] == ("number",) else None)
         if kind == "arm":
             options = (self.colours.get(*values),)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from report.recompute import FORMS, Unsound, evaluate, number, parse
 
-# Which axis an attribute of a mark lies along, and whether it is a length from the axis's 0.
+# The axis of each attribute of a mark, and True where it is a length from the axis's 0.
 AXES = {"cx": "x", "x1": "x", "x2": "x", "cy": "y", "y1": "y", "y2": "y", "width": "x", "height": "y"}
 LENGTHS = ("width", "height")
 # Coordinates are written with two decimals.
@@ -19,7 +19,7 @@ MARKS = ("circle", "rect")
 
 
 class Pictures:
-    """What is inside the page's charts.
+    """The contents of the page's charts.
 
     Attributes:
         groups: [{"where", the group's attributes, "marks": [{"tag", "title", attributes}], "path": str or None}].
@@ -28,7 +28,7 @@ class Pictures:
     """
 
     def __init__(self):
-        """Nothing is read yet."""
+        """Start with nothing read."""
         self.groups, self.ticks, self.stray = [], [], []
         self._stack, self._group, self._ticks, self._text, self._label = [], None, None, None, None
 
@@ -83,13 +83,13 @@ class Pictures:
             self._group["marks"][-1]["written"] = text
         elif self._ticks is not None:
             self._ticks["texts"].append((found, text))
-        # An arm's name is no number, whatever it is called.
+        # An arm's name is no number, even if it has digits.
         elif any(character.isdecimal() for character in text) and "name" not in (found.get("class") or "").split():
             self.stray.append((where, text))
 
 
 def faults(pictures, sources):
-    """Yield what is wrong with the page's charts, in words.
+    """Yield the faults of the page's charts, in words.
 
     Args:
         pictures: `Pictures`.
@@ -178,7 +178,7 @@ def _check_group(group, sources):
 
 def _check_title(title, words, row, rows):
     parts = re.split(r"{(\w+)(/sum)?(?:\|([\w,]+))?}", words)
-    # Words, column, whether its share is meant, format; and again.
+    # Words, column, True where its share is meant, format; and again.
     pattern = "(.*?)".join(map(re.escape, parts[::4]))
     found = re.fullmatch(pattern, title)
     if not found:

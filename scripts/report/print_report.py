@@ -17,7 +17,7 @@ from common.files import atomic_path
 from report.links import unlink_files
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# The page is the study's own and fetches nothing: the sandbox, which containers and root lack, guards nothing here.
+# The page comes from the study and fetches nothing, so the sandbox, which containers and root lack, is not needed.
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -29,10 +29,10 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Seconds; the runtime of the rule is longer.
+# The limit in seconds; the runtime of the rule is longer.
 TIMEOUT = 900
-# The bytes of a print that the clock and the browser's threads decide: dates, and the names of the structure's nodes,
-# which count from whatever the browser made before. What replaces them is as long, so that no offset of the file moves.
+# The clock and the browser's threads decide these bytes of a print: dates, and names of the structure's nodes, which
+# count from earlier ones of the browser. Replacements have the same length, so that no offset of the file moves.
 DATES = re.compile(rb"(/(?:CreationDate|ModDate) \(D:)\d{14}[+-]\d\d'\d\d'\)")
 NODES = re.compile(rb"\(node(\d{8})\)")
 EPOCH = rb"\g<1>19700101000000+00'00')"
@@ -73,7 +73,7 @@ def main(report, pdf):
     browser = find_browser()
     with tempfile.TemporaryDirectory() as folder:
         page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
-        # A PDF would hold a link to a file as this machine's absolute path.
+        # A PDF would contain a link to a file as this machine's absolute path.
         page.write_text(unlink_files(Path(report).read_text(encoding="utf-8")), encoding="utf-8")
         command = [browser, *FLAGS, f"--user-data-dir={folder}/profile", "--no-pdf-header-footer"]
         command += ["--generate-pdf-document-outline", f"--print-to-pdf={printed}", page.as_uri()]

@@ -1,4 +1,4 @@
-"""Read a page as its reader does: every text with a digit in it, its record if it has one, and where it stands."""
+"""Read a page as its reader does: every text with a digit, its record if it has one, and its place."""
 
 import re
 from html.parser import HTMLParser
@@ -6,14 +6,14 @@ from html.parser import HTMLParser
 from report.constants import CONSTANTS
 from report.pictures import Pictures
 
-# What is not read as text: drawings, of which `pictures` reads the charts, and the page's machinery.
+# These are not read as text: drawings, of which `pictures` reads the charts, and the page's machinery.
 SKIPPED = {"svg", "script", "style"}
 VOID = {"meta", "link", "img", "br", "hr", "input", "wbr", "source", "col"}
 BLOCKS = {"p", "li", "figcaption", "summary", "h1", "h2", "h3", "h4", "footer", "header", "dd", "dt"}
 BLOCKS |= {"td", "th", "caption", "title", "div", "section", "aside", "figure", "table", "tr", "main", "nav", "body"}
 # Attributes that a reader sees or hears.
 SPOKEN = ("alt", "title", "aria-label", "aria-description", "placeholder", "label", "summary", "content")
-# What stands for a recorded number in the text around it; nothing that a constant could hold.
+# This replaces a recorded number in the text around it; no constant may contain it.
 HOLE = "\ufffc"
 PHRASES = re.compile(
     "|".join(rf"(?<![\w.,-]){re.escape(phrase)}(?![\w-]|[.,]\d)" for phrase in sorted(CONSTANTS, key=len, reverse=True))
@@ -53,8 +53,8 @@ class Reader(HTMLParser):
         self.drawings = []
         self._stack, self._counts, self._section = [], {}, "head"
         self._table, self._row, self._cell, self._headings = None, 0, 0, []
-        # The blocks around this place: where they are, their text, and the same with holes for numbers. The record
-        # being read and the link being read: their depth, their attribute, and their text.
+        # Two groups of facts: the blocks around this place with their text, with and without numbers; and the current
+        # record and link with their depth, attribute and text.
         self._blocks, self._record, self._link = [], None, None
         self.feed(html)
         self.close()
@@ -102,7 +102,7 @@ class Reader(HTMLParser):
         """Read the attributes that are text."""
         for name in SPOKEN:
             text = found.get(name) or ""
-            # A page's own settings, as of its width, are no text.
+            # A page's settings, such as its width, are no text.
             if tag == "meta" or not text:
                 continue
             where = f"{self._blocks[-1][0] if self._blocks else tag}, {name}"
@@ -140,7 +140,7 @@ class Reader(HTMLParser):
         if self._link is not None and self._link[0] == depth:
             _, href, text, bare = self._link
             self._link = None
-            # A file's name, on the link to it, is its own record.
+            # A file's name on its link is its record.
             self._add(text, HOLE if text == href and "#" not in href else bare)
         if tag in BLOCKS and self._blocks:
             self._close_block(tag)

@@ -1,4 +1,4 @@
-"""Compute a printed number again from its record: the files are read anew, nothing of the page's builder is used."""
+"""Compute a printed number again from its record: the files are read anew, without the page's builder."""
 
 import csv
 import json
@@ -33,7 +33,7 @@ class Sources:
         """
         self.paths = {os.path.relpath(path, folder).replace(os.sep, "/"): path for path in paths}
         self.settings, self.commit = settings, commit
-        # As a JSON file would hold them, whatever types the configuration's reader made.
+        # Settings are compared in the form of a JSON file, whatever types the configuration's reader made.
         self._read = {"config": json.loads(json.dumps(settings))}
 
     def read(self, name):
@@ -195,7 +195,7 @@ def _key(sources, cell):
     sources.cell(name, line, column)
     if name == "config":
         return re.sub(r"\[(\d+)\]", lambda found: f"[{int(found[1]) + 1}]", column)
-    # The last key, which may hold dots: the one whose parent holds it.
+    # The last key, which may contain dots, is the one whose parent has it.
     node = sources.row(name, int(line)) if line else sources.read(name)
     for place in [match.end() for match in re.finditer(r"\.", column)]:
         parent = descend(node, column[: place - 1])
@@ -304,7 +304,7 @@ def is_text(printed, value):
         raise Unsound(f"it should be {value[:60]!r}")
 
 
-# What each filter of the page promises of its text.
+# The promise of each filter of the page about its text.
 FORMS = {
     "text": is_text,
     "percent": lambda printed, value, places="2": is_decimals(printed, value, places, 100),
@@ -342,7 +342,7 @@ def check(printed, record, sources):
     try:
         value = evaluate(node, sources)
         if form == "text" and isinstance(value, Fraction) and value.denominator != 1:
-            # As Python writes it.
+            # The form is Python's.
             rounded(printed, value, abs(value) / 10**15)
         else:
             FORMS[form](printed, value, *options)

@@ -1,4 +1,4 @@
-"""Write ro-crate-metadata.json: what made this study's numbers, as a Process Run Crate that programs can read.
+"""Write ro-crate-metadata.json: the provenance of the study's numbers, as a Process Run Crate that programs can read.
 
 One action a training run (when, where, from which commit, settings, versions and data, with the hashes of what it
 gave). Everything comes from the study's files: no clock is read, so it is the same at every build. The report is
@@ -28,7 +28,7 @@ from study.guests import guests
 
 CRATE = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-# The two terms of its context that are used here, spelled out: whoever reads the crate fetches one context and not two.
+# The two terms of its context that are used here are spelled out, so that a reader fetches only one context.
 WFRUN = "https://w3id.org/ro/terms/workflow-run"
 CONTEXT = [f"{CRATE}/context", {term: f"{WFRUN}#{term}" for term in ("resourceUsage", "sha256")}]
 FORMATS = {
@@ -43,7 +43,7 @@ FORMATS = {
     ".tsv": "text/tab-separated-values",
 }
 OPERATOR = "#operator"
-# What can change a byte of the report's figures and tables.
+# These packages can change a byte of the report's figures and tables.
 REPORT_PACKAGES = ("jinja2", "matplotlib", "numpy", "pandas", "scipy", "seaborn", "snakemake", "statsmodels")
 # Facts of a run's record that become its action's parameters and measurements.
 PARAMETERS = ("arm", "framework", "model", "init", "rank", "seed", "precision", "threads", "settings_sha256", "commit")
@@ -259,7 +259,7 @@ def add_report(crate, tables, settings, commit):
     ]
     tool = crate.script("build_report", commit, package_versions(REPORT_PACKAGES))
     digest = crate.value("#settings", "SHA-256 of the study's settings", settings_hash(study_settings(settings)))
-    # Without a hash: the page reads the crate.
+    # It has no hash, because the page reads the crate.
     crate.add(
         "report.html",
         "File",
@@ -271,7 +271,7 @@ def add_report(crate, tables, settings, commit):
 
 
 def head(study, manifest, files, actions, ended):
-    """Return the entities that say what the crate is.
+    """Return the entities that describe the crate.
 
     Args:
         study: the study's name.
@@ -337,7 +337,7 @@ def main(records, predictions, manifest, tables, crate, settings, commit, **reco
     texts = noun_of(facts)["many"]
     data = add_data(made, facts, os.path.dirname(manifest))
     runs = [(path, read_json(path)) for path in records]
-    # Training reads train and valid; what was tested is known by the predictions.
+    # Training reads train and valid; the predictions show which texts were tested.
     used = [
         made.file(manifest, description=f"What the {texts} are: source, counts and hashes."),
         *data.get("train", []),

@@ -1,4 +1,4 @@
-"""Record the settings that a study was run with, for `make regenerate`, which runs nothing, to compare with."""
+"""Record a study's settings for comparison by `make regenerate`, which trains nothing."""
 
 from common.entry import run
 from common.files import write_json

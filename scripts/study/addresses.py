@@ -1,4 +1,4 @@
-"""Which addresses a study needs, and what is known of their files."""
+"""The addresses that a study needs, and the known facts of their files."""
 
 import fnmatch
 import hashlib
@@ -11,7 +11,7 @@ from study.guests import guests, merged
 from study.hub import hub_urls
 from study.pins import expected, mirror_path
 
-# What the public mirror of CLS-Books holds.
+# The files of the public mirror of CLS-Books.
 PIECES_MODEL = "sentencepiece.french.model"
 PIECES_FILES = tuple(
     f"cls-books/{split}.{kind}" for split in ("train", "valid", "test") for kind in ("review.spm", "label")
@@ -35,7 +35,7 @@ def checkpoint_files(folder, kept=()):
 
 
 def kept_file(update):
-    """Return where the weights of an update of the pretraining lie, below the checkpoint's folder."""
+    """Return the place of the weights of an update of the pretraining, below the checkpoint's folder."""
     return f"kept/update{update}/model.pt"
 
 
@@ -84,7 +84,7 @@ def table_files(table):
 
 
 def is_address(file):
-    """Tell an address from a path."""
+    """Return whether a place is an address rather than a path."""
     return file.startswith(("http://", "https://"))
 
 
@@ -166,7 +166,7 @@ def corpus_addresses(corpus):
 
 
 def hub_addresses(model):
-    """Return the addresses of a model's files on the hub; none where it lies in a folder.
+    """Return the addresses of a model's files on the hub; none where it is in a folder.
 
     Args:
         model: an entry of `finetuning.models`.
@@ -213,7 +213,7 @@ def _known(urls, sha256, key, pins):
 
 
 def record_path(urls):
-    """Return where the record of a download lies, relative to the folder of all downloads.
+    """Return the place of a download's record, relative to the folder of all downloads.
 
     Beside a single file; named by a hash of the addresses for several: studies with the same ones share it.
     """

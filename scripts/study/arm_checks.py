@@ -1,9 +1,9 @@
-"""What an arm may ask of its framework, by the framework's facts."""
+"""Checks of an arm's requests against its framework's facts."""
 
 import frameworks
 from common.arms import CHECKPOINT
 
-# Keys of an arm that speak of weights: only a framework with checkpoints reads them.
+# These keys of an arm concern weights, so only a framework with checkpoints reads them.
 OF_WEIGHTS = ("match", "protocol", "at_update", "freeze")
 
 
@@ -22,7 +22,7 @@ def fill_arms(finetuning):
 
 
 def check_frameworks(config):
-    """Yield what arms ask of a framework that it does not have.
+    """Yield the requests of arms that their framework cannot meet.
 
     Args:
         config: settings that agree with the schema.

@@ -7,7 +7,7 @@ from study.baselines import MAJORITY, linear_arms
 from study.grids import cells_of
 
 BEST = "best of "
-# The word for all simple models that learn from every training text; the largest class, which every arm knows, is none.
+# The word for all simple models that learn from every training text, except the largest class, which every arm knows.
 SIMPLE = "baselines"
 
 
@@ -17,7 +17,7 @@ def is_best_of(operand):
 
 
 def words(operand):
-    """Return what an operand chooses among, as it is written: `best of a, b` gives a and b."""
+    """Return the candidates of an operand as written: `best of a, b` gives a and b."""
     return [word.strip() for word in operand.removeprefix(BEST).split(",")]
 
 
@@ -27,7 +27,7 @@ def token(operand):
 
 
 def members(operand, finetuning):
-    """Return the names that an operand chooses among; of equal ones on validation the first is chosen.
+    """Return the names that an operand chooses among; ties on validation go to the first.
 
     Args:
         operand: `best of` and names with commas between: an arm, an arm that a grid writes out (all of its cells, the

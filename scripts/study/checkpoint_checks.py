@@ -6,7 +6,7 @@ from study.data_checks import ENDINGS
 
 
 def check_checkpoint(checkpoint):
-    """Yield what contradicts itself in `checkpoint`."""
+    """Yield contradictions in `checkpoint`."""
     if checkpoint["source"] == "fetch":
         fetched = checkpoint["fetch"]
         if fetched["fairseq"]["url"] is None:
@@ -40,7 +40,7 @@ def check_checkpoint(checkpoint):
 
 
 def check_short_blocks(config):
-    """Yield short blocks that end where no state is saved, are not short, or are no blocks."""
+    """Yield faults of short blocks: no state is saved at their end, or they are not shorter than the others."""
     pretraining = config["checkpoint"]["pretraining"]
     short = pretraining["short_blocks"] if config["checkpoint"]["source"] == "pretrain" else None
     if short and (short["updates"] >= pretraining["updates"] or short["updates"] % pretraining["validate_every"]):
@@ -97,7 +97,7 @@ def check_depths(config):
 
 
 def check_model(place, architecture, training_place, training):
-    """Yield what contradicts itself in an architecture (width, heads) and its training (warm-up)."""
+    """Yield contradictions in an architecture (width, heads) and its training (warm-up)."""
     if architecture["width"] % architecture["heads"]:
         yield (
             f"{place}.architecture.width is {architecture['width']}, which cannot be divided by "

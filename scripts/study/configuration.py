@@ -1,4 +1,4 @@
-"""A study's settings as the Snakefile has them: the defaults, the study's own, checked, with its pinned files."""
+"""A study's settings as the Snakefile uses them: defaults overridden by the study, checked, with its pinned files."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def check_study(config, root):
     fill_arms(config.get("finetuning"))
     validate_study(config, schema)
     if expand_grids(config["finetuning"]):
-        # The arms that it made, as if they had been written by hand.
+        # These arms are treated as if written by hand.
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
     config["finetuning"]["select_by"] = config["finetuning"]["select_by"] or config["measure"]
     refuse(missing_files(config, root))
@@ -58,14 +58,14 @@ def in_file(path, text):
 
 
 def missing_files(config, root):
-    """Yield a message for each file of the clone that the settings name and that is not there."""
+    """Yield a message for each file of the clone that the settings name and that is missing."""
     yield from gathered("missing_files", config, root)
     if config["checksums"] and not os.path.isfile(path := os.path.join(root, config["checksums"])):
         yield f"checksums: there is no file {path}; name a table like studies/checksums.tsv, or null"
 
 
 def check_file(path):
-    """Refuse a settings file that Snakemake would read otherwise than its author means, or not at all.
+    """Refuse a settings file that Snakemake would misread, or could not read.
 
     YAML silently keeps the last of a key that occurs twice.
 
@@ -200,7 +200,7 @@ def load_study(root, *files, **changes):
 
 
 def check_recorded(config, record, reruns):
-    """Compare a study's settings with those that its results were made with.
+    """Compare a study's settings with those of its results.
 
     Args:
         config: the study's settings.
@@ -232,7 +232,7 @@ def check_recorded(config, record, reruns):
 
 
 def _flat(settings, path=()):
-    """Return {dotted path: value} of all that is no block of keys."""
+    """Return {dotted path: value} of all values that are no block of keys."""
     flat = {}
     for key, value in settings.items():
         block = isinstance(value, dict) and value

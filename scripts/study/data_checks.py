@@ -4,13 +4,13 @@ import sources
 from common.files import TABLES
 from study.addresses import table_files
 
-# Sources whose labels are 0 and 1.
+# The labels of these sources are 0 and 1.
 TWO_CLASSES = ("embedded", "cls_books_zip", "cls_books_pieces", "cls_archive")
 ENDINGS = f"{', '.join(TABLES)} (unpack a packed file, save a workbook as CSV)"
 
 
 def check_data(data):
-    """Yield what contradicts itself in `data`."""
+    """Yield contradictions in `data`."""
     embedded = data["embedded"]
     if data["source"] in TWO_CLASSES and len(data["labels"]) != 2:
         yield (
@@ -39,7 +39,7 @@ def check_data(data):
 
 
 def _check_table(data):
-    """Yield what contradicts itself in `data.table`."""
+    """Yield contradictions in `data.table`."""
     table = data["table"]
     for split in ("train", "test"):
         if table[split] is None:

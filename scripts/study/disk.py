@@ -1,4 +1,4 @@
-"""How much disk a run will fill, stated before it starts: arithmetic of this study's models, which no package has."""
+"""The disk space that a run will need, computed from the study's models before it starts."""
 
 import glob
 import os
@@ -35,7 +35,7 @@ def corpus_bytes(corpus, size_of):
 
 
 def model_bytes(config, size_of):
-    """Return {name: bytes} of the weights of others' models that arms start from; 0 where nothing is known.
+    """Return {name: bytes} of the weights of external models that arms start from; 0 where unknown.
 
     Args:
         config: the study's settings.
@@ -50,7 +50,7 @@ def model_bytes(config, size_of):
         else:
             sizes = {os.path.basename(url): size_of(url) or 0 for url in hub_addresses(model)}
         if name in used:
-            # As `finetuning.take_model` chooses them.
+            # The choice is that of `finetuning.take_model`.
             weights = [file for file in sizes if re.fullmatch(r"model.*\.safetensors", file)]
             weights = weights or [file for file in sizes if re.fullmatch(r"pytorch_model.*\.bin", file)]
             found[name] = sum(sizes[file] for file in weights)
@@ -72,7 +72,7 @@ def mean_parameters(config, framework, n_checkpoint, models):
 
 
 def disk_need(jobs, config, downloads, corpus, at_once, models=None):
-    """Return what a run will write, by kind; nearly all of it are weights, so little is guessed.
+    """Return the bytes that a run will write, by kind; nearly all are weights, so little is guessed.
 
     Args:
         jobs: {rule: planned jobs}.
@@ -86,7 +86,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         dict[str, int]: bytes, the largest first.
     """
     checkpoint, finetuning = config["checkpoint"], config["finetuning"]
-    # A fetched checkpoint brings its dictionary: the course's, as far as is known before.
+    # A fetched checkpoint brings its dictionary, which is assumed to be the course's until then.
     made = checkpoint["source"] == "pretrain"
     size = {
         "vocab_size": checkpoint["sentencepiece"]["vocab_size"] if made else PUBLISHED_SIZE["vocab_size"],
@@ -95,7 +95,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
     weights = {name: count(size, (*ENCODER, *frameworks.load(name).TERMS)) for name in frameworks.having("TERMS")}
     # The pretraining's checkpoint has the language-model head; an exported model is in the form of others' models.
     trained = count(size, (*ENCODER, "head", "lm_head"))
-    weights = {name: mean_parameters(config, name, arms, models or {}) for name, arms in weights.items()}
+    weights = {name: mean_parameters(config, name, counted, models or {}) for name, counted in weights.items()}
     exported = max(weights[name] for name in frameworks.having("OTHERS_MODELS"))
     need = dict.fromkeys(("downloads", "corpus", "checkpoint", "fine-tuned checkpoints", "saved states", "models"), 0)
     need["downloads"] = downloads
@@ -114,11 +114,11 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
     for framework, parameters in weights.items():
         n_runs = jobs.get(f"finetune_{framework}", 0)
         epochs = max((arm.get("training") or {}).get("epochs") or most for arm in finetuning["arms"].values())
-        # Else every epoch's only until one is selected, which Snakemake does first.
+        # Otherwise every epoch's checkpoint exists only until one is selected, which Snakemake does first.
         kept = finetuning["keep_checkpoints"] or finetuning["evaluation"]["test_curves"]
         n_checkpoints = n_runs * (epochs + 1) if kept else n_runs + min(n_runs, at_once) * epochs
         need["fine-tuned checkpoints"] += n_checkpoints * FLOAT * parameters
-        # Pretraining is over by then, and its state gone.
+        # Pretraining is over by then, and its saved state removed.
         states = STATES * STATE * parameters * min(n_runs, at_once)
         need["saved states"] = max(need["saved states"], states)
     need["models"] = jobs.get("export_model", 0) * FLOAT * exported
@@ -135,7 +135,7 @@ def in_words(n):
 
 
 def check_disk(need, folder):
-    """Return one sentence on what a run will write and what is free.
+    """Return one sentence on the space that a run needs and the free space.
 
     Args:
         need: what `disk_need` returns.

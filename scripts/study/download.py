@@ -16,11 +16,11 @@ from common.files import atomic_path
 from study.pins import mirror_path
 from study.transfer import BLOCK, Partial, Transient, fetch_once, progress_bar, write_blocks
 
-# Bound of a download whose size is not pinned: the course's largest file has about 0.3 GB, BLOOM-560m 1.1 GB.
+# The limit for a download whose size is not pinned; the course's largest file has about 0.3 GB, BLOOM-560m 1.1 GB.
 LIMIT = 8_000_000_000
-# Longest time of one attempt, from the first request to the last byte (seconds): 8 GB at 93 kB/s.
+# The longest time of one attempt, from the first request to the last byte (seconds): 8 GB at 93 kB/s.
 DEADLINE = 86_400
-# Longest pause that a server's Retry-After is granted (seconds).
+# The longest pause that a server's Retry-After is granted (seconds).
 PATIENCE = 300
 
 
@@ -39,7 +39,7 @@ def retrieve(
     progress=True,
     deadline=DEADLINE,
 ):
-    """Bring the file of an address to `destination`, whole and checked, or raise and leave nothing.
+    """Bring the file of an address to `destination`, whole and checked; a failure leaves nothing.
 
     Args:
         url: http or https address; http only because the study says so, https never falls back to it.
@@ -81,7 +81,7 @@ def retrieve(
 
 
 def _tried(fetch, url, name, place, attempts, wait):
-    """Return what `fetch` returns, tried again after a fault that may pass; see `retrieve`.
+    """Return the result of `fetch`, with further attempts after a temporary fault; see `retrieve`.
 
     Raises:
         StudyError: it failed at every attempt.

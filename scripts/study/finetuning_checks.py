@@ -7,14 +7,15 @@ from common.arms import CHECKPOINT, KNOWN
 from frameworks import NONE
 from study.hub import WEIGHTS, lacking
 
-# Of an arm's colour with white, as a ratio of luminances; Okabe and Ito's orange has 2.25, their yellow 1.3.
+# The least contrast of an arm's colour with white, as a ratio of luminances; Okabe and Ito's orange has 2.25, their
+# yellow 1.3.
 LEAST_CONTRAST = 2
-# What lies beside the arms' folders in results/<study>/finetuning.
+# These names are beside the arms' folders in results/<study>/finetuning.
 FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
 
 
 def check_subsets(config):
-    """Yield the arms that learn from more reviews than there are, as far as the settings tell."""
+    """Yield the arms that learn from more reviews than there are, as far as the settings show."""
     n_train = config["data"]["n_train"]
     for name, arm in config["finetuning"]["arms"].items():
         wanted = arm.get("n_train")
@@ -24,7 +25,7 @@ def check_subsets(config):
 
 
 def check_models(finetuning):
-    """Yield the models that say where they are not or twice, and the arms that start from none of them."""
+    """Yield the models without a place or with two, and the arms that start from an unknown model."""
     models = finetuning["models"]
     for name, model in models.items():
         place = f"finetuning.models.{name}"
@@ -45,7 +46,7 @@ def check_models(finetuning):
 
 
 def check_finetuning_arms(arms, colours):
-    """Yield the names of arms that mislead, and colours of no arm."""
+    """Yield misleading names of arms, and colours of unknown arms."""
     for name, arm in arms.items():
         match = arm.get("match")
         if match == name or (match is not None and match not in arms):
@@ -83,7 +84,7 @@ def _circle(arms, name):
 
 
 def check_case(place, names):
-    """Yield the names that some disks take for one: they become folders."""
+    """Yield names that some disks do not distinguish: they become folders."""
     seen = {}
     for name in names:
         other = seen.setdefault(name.lower(), name)
@@ -92,7 +93,7 @@ def check_case(place, names):
 
 
 def check_colours(names, colours):
-    """Yield the colours that nobody sees on the white of a figure, or that two arms of the study share."""
+    """Yield colours that are invisible on white, or that two arms of the study share."""
     arms = {}
     for arm, colour in colours.items():
         ratio = 1.05 / (_luminance(colour) + 0.05)

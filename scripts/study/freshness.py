@@ -1,4 +1,4 @@
-"""Whether results are those of the settings and files that are there now, judged by content and not by time stamps."""
+"""Checks that results belong to the present settings and files, by content rather than time stamps."""
 
 import base64
 import glob
@@ -12,7 +12,7 @@ from common.files import read_json, sha256, write_text
 from common.machine import ADDED, result_settings
 
 RECORD = ".digests.json"
-# Where Snakemake keeps what it knows of each file that it made.
+# Snakemake keeps its records of the files that it made here.
 METADATA = os.path.join(".snakemake", "metadata")
 
 
@@ -24,7 +24,7 @@ class Digests:
     """
 
     def __init__(self, folder):
-        """Know what an earlier process noted in a results folder, if it is there."""
+        """Read an earlier process's record in a results folder, if there is one."""
         self.path = os.path.join(folder, RECORD)
         try:
             self.known = read_json(self.path) if os.path.exists(self.path) else {}
@@ -52,7 +52,7 @@ class Digests:
         return {path: self.digest(path) for path in paths}
 
     def save(self):
-        """Note what is known, where the results folder is there."""
+        """Write the record, where the results folder exists."""
         if self.new != self.known and os.path.isdir(os.path.dirname(self.path)):
             write_text(self.path, json.dumps(self.new, sort_keys=True) + "\n")
 
@@ -64,7 +64,7 @@ def visible_files(folder):
 
 
 def without_records(folder):
-    """Return the results of data and training of which Snakemake's records are gone.
+    """Return the results of data and training whose Snakemake records are gone.
 
     Args:
         folder: `results/<study>`, relative to where Snakemake runs.
@@ -77,7 +77,7 @@ def without_records(folder):
 
 
 def changed_settings(folder, config):
-    """Return the settings that differ from those which the results were made with: {dotted key: (then, now)}."""
+    """Return the settings that differ from those of the results: {dotted key: (then, now)}."""
     record = os.path.join(folder, "settings.json")
     if not os.path.isfile(record):
         return {}
@@ -87,7 +87,7 @@ def changed_settings(folder, config):
 
 
 def changed_runs(folder, arms):
-    """Return the settings of arms that differ from those which their runs were trained with.
+    """Return the settings of arms that differ from those of their runs.
 
     A study that was interrupted, or whose settings.json is gone, has no other record of them.
 
@@ -110,7 +110,7 @@ def changed_runs(folder, arms):
 
 
 def changed_files(folder, digests):
-    """Return the local tables that are not those which the splits were made from.
+    """Return the local tables that differ from those of the splits.
 
     Args:
         folder: folder of the results.
@@ -122,7 +122,7 @@ def changed_files(folder, digests):
 
 
 def changed_models(folder, models):
-    """Return the files of models' folders that are not those which the study took.
+    """Return the files of models' folders that changed after the study used them.
 
     Args:
         folder: folder of the results.
@@ -162,7 +162,7 @@ def check_downloads(resources, retrieved, digest):
 
 
 def flat(settings, path=()):
-    """Return {dotted path: value} of all that is no block of keys."""
+    """Return {dotted path: value} of all values that are no block of keys."""
     found = {}
     for key, value in settings.items():
         block = isinstance(value, dict) and value
@@ -171,7 +171,7 @@ def flat(settings, path=()):
 
 
 def hides_changes(words):
-    """Return the option of a command by which changed settings make nothing again; None: it has none.
+    """Return the option of a command that keeps changed settings from rerunning anything, or None.
 
     Args:
         words: words of the command: `--touch`, or `--rerun-triggers` without `params`.
@@ -188,7 +188,7 @@ def hides_changes(words):
 
 
 def check_fresh(folder, config, digests, option, models=None, arms=None):
-    """Refuse what Snakemake could not notice: results of other settings or files, of which its records are gone.
+    """Refuse results of other settings or files whose Snakemake records are gone, which it could not notice.
 
     With its records Snakemake itself makes again what depends on a changed setting or file (by its parameters).
 

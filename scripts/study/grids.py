@@ -1,14 +1,14 @@
-"""Grids of arms: `finetuning.grids` written out as arms with names of their own."""
+"""Grids of arms: `finetuning.grids` written out as separately named arms."""
 
 import difflib
 import itertools
 import re
 
-# What a grid may vary, and how an arm's name says it.
+# A grid may vary these settings; an arm's name shows them in this form.
 AXES = {"lr": "lr", "epochs": "epochs", "n_train": "n", "at_update": "update"}
-# Keys of the arm itself; the others belong to its block `training`.
+# These keys belong to the arm; the others to its block `training`.
 OWN = ("n_train", "at_update")
-# Of an arm's name: as in the schema.
+# The form of an arm's name is that of the schema.
 LONGEST = 40
 
 
@@ -45,7 +45,7 @@ def with_cell(arm, cell):
 
 
 def expand_grids(finetuning):
-    """Write `finetuning.grids` out in place and take it away.
+    """Replace `finetuning.grids` by its arms, in place.
 
     An arm of a grid is replaced by one arm for each cell; where it has to match another arm of its grid, each matches
     the other's arm of the same cell.
@@ -67,7 +67,7 @@ def expand_grids(finetuning):
 
 
 def check_grids(finetuning):
-    """Yield what contradicts itself in `finetuning.grids`, in words.
+    """Yield contradictions in `finetuning.grids`, in words.
 
     Args:
         finetuning: config section `finetuning`, as the schema wants it.
@@ -97,7 +97,7 @@ def check_grids(finetuning):
 
 
 def _check_arm(name, arms, grid, place):
-    """Yield what is wrong with an arm of a grid."""
+    """Yield faults of an arm of a grid."""
     arm = arms[name]
     for key in AXES:
         block = arm if key in OWN else arm.get("training") or {}

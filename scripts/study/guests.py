@@ -1,4 +1,4 @@
-"""Guests: rooms that a study can do without. `scripts/<room>/guest.py` says what the house must know of one.
+"""Guests: rooms that a study does not need. `scripts/<room>/guest.py` has the facts that the house must know.
 
 Nothing else imports a guest's room. Where `scripts/<room>` and `rules/<room>.smk` are deleted, every study that does
 not ask for the guest is planned, run and reported as before; one that asks for it is refused. A guest's rules,
@@ -11,12 +11,12 @@ import importlib
 import os
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Settings that ask for a guest, and its room.
+# These settings ask for a guest, named by its room.
 ASKING = {"qa.enabled": "qa", "claims": "lab"}
 
 
 class Guest:
-    """What the house asks of a guest. The defaults say that it adds nothing; `guest.py` has GUEST, of a subclass.
+    """The interface of a guest. The defaults say that it adds nothing; `guest.py` has GUEST, of a subclass.
 
     Attributes:
         alternatives: {key of a setting that chooses: {choice: [keys that are read under it alone]}}.
@@ -39,7 +39,7 @@ class Guest:
         return ()
 
     def missing_files(self, config, root):
-        """Yield a message for each file of the clone that the settings name and that is not there."""
+        """Yield a message for each file of the clone that the settings name and that is missing."""
         return ()
 
     def corpora(self, config):
@@ -114,12 +114,12 @@ def guests():
 
 
 def gathered(what, *arguments):
-    """Return in one list what a method of every guest returns or yields."""
+    """Return in one list the results of a method of every guest."""
     return [found for guest in guests().values() for found in getattr(guest, what)(*arguments)]
 
 
 def merged(what, *arguments):
-    """Return in one dictionary what a method, or an attribute, of every guest holds."""
+    """Return in one dictionary the results of a method, or an attribute, of every guest."""
     found = {}
     for guest in guests().values():
         value = getattr(guest, what)
@@ -128,7 +128,7 @@ def merged(what, *arguments):
 
 
 def check_guests(config):
-    """Yield what guests find wrong with a study's settings, and the settings that ask for a guest who is not here."""
+    """Yield what guests find wrong with a study's settings, and the settings that ask for a missing guest."""
     for key, room in ASKING.items():
         value = functools.reduce(lambda settings, name: settings[name], key.split("."), config)
         if value and room not in guests():

@@ -1,4 +1,4 @@
-"""The Hugging Face hub: where its files are, whom it lets in, what its answers mean, which files a model needs."""
+"""The Hugging Face hub: addresses of its files, access, the meaning of its answers, the files that a model needs."""
 
 import os
 import re
@@ -10,7 +10,7 @@ HUB = "https://huggingface.co"
 # Forms of a model's weights that are read, in order of preference, as Transformers looks for them.
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 SHARD = re.compile(r"-(\d{5})-of-(\d{5})$")
-# Any of which a tokenizer is read from, as far as its files have names of their own.
+# A tokenizer is read from any of these, as far as its files have fixed names.
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.txt", "vocab.json", "spiece.model", "spm.model")
 TOKENIZERS += ("sentencepiece.bpe.model", "sentencepiece.model", "bpe.codes")
 
@@ -25,7 +25,7 @@ def hub_urls(hub):
 
 
 def endpoint():
-    """Return where the hub is asked: HF_ENDPOINT, or the hub itself.
+    """Return the address of the hub: HF_ENDPOINT, or the public one.
 
     Raises:
         StudyError: HF_ENDPOINT is no address.
@@ -42,7 +42,7 @@ def endpoint():
 
 
 def asked_at(url):
-    """Return the address that is really asked for a file: of the hub's, at `endpoint`."""
+    """Return the address that is requested for a file: a file of the hub at `endpoint`."""
     return endpoint() + url[len(HUB) :] if is_hub(url) else url
 
 
@@ -69,7 +69,7 @@ def token():
 
 
 def pass_for(url, address):
-    """Return the headers that let the user in: to the hub's own host alone, and never unprotected.
+    """Return the headers with the user's token: for the hub's host only, and never without encryption.
 
     Args:
         url: address of the settings.
@@ -80,7 +80,7 @@ def pass_for(url, address):
 
 
 def promised(headers):
-    """Return the size and SHA-256 of a large file as the hub says them beside its redirect; None: not said.
+    """Return the size and SHA-256 of a large file from the hub's redirect; None where they are missing.
 
     Args:
         headers: of its answer.
@@ -93,7 +93,7 @@ def promised(headers):
 
 
 def refusal(url, status, code):
-    """Return what to do where the hub refuses a file, or None where only the status is known.
+    """Return the remedy where the hub refuses a file, or None where only the status is known.
 
     Args:
         url: address of the settings.
@@ -114,7 +114,7 @@ def refusal(url, status, code):
         return f"{repo} has no commit {revision}: take one of {page}/commits/main"
     if code == "EntryNotFound":
         return f"that commit has no file {file}: take the names from {page}/tree/{revision}"
-    # Whom the hub does not know, it does not tell whether a model exists.
+    # Without a token, private and missing models look alike.
     if code == "RepoNotFound" or (status == 401 and not token()):
         if token():
             return f"there is no {repo}, or HF_TOKEN may not read it: correct the name, or the token"
@@ -140,7 +140,7 @@ def all_shards(names):
 
 
 def lacking(files, forms):
-    """Return what a list of a model's files lacks, in words for a message; '' where nothing.
+    """Return the files that a model's list lacks, in words for a message, or ''.
 
     Args:
         files: names.

@@ -1,4 +1,4 @@
-"""A job sees the packages of its own environment: neither those of Snakemake's nor those of the user's home.
+"""Isolation: a job sees only its environment's packages, none of Snakemake's or of the user's home.
 
 Snakemake puts its own search path at the end of a script's, to load there what it hands over. Where Snakemake lives in
 another environment than the job, every package that the job's lacks would come from there, optional ones unnoticed.
@@ -13,7 +13,7 @@ import sysconfig
 from common.errors import StudyError
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# The versions of setuptools and of what else builds packages.
+# The versions of setuptools and other build packages.
 LOCK = os.path.join(os.path.dirname(SCRIPTS), "requirements.txt")
 
 
@@ -23,7 +23,7 @@ def leave_out_home():
     Raises:
         StudyError: Snakemake itself is there, and its jobs could not start it.
     """
-    # As Snakemake was imported already.
+    # This also covers Snakemake, which is already imported.
     place = os.path.dirname(sys.modules["snakemake"].__file__)
     if place.startswith(os.path.join(site.getusersitepackages(), "")):
         raise StudyError(
@@ -38,7 +38,7 @@ def pin_build_tools():
 
     Source: pip's `--build-constraint`, which pip 25.3 and later read from `PIP_BUILD_CONSTRAINT`. envs/*.yaml pin pip.
     """
-    # pip splits the variable at blanks; an address has none.
+    # pip splits the variable at spaces; an address has none.
     lock = pathlib.Path(LOCK).as_uri()
     given = os.environ.get("PIP_BUILD_CONSTRAINT", "").split()
     os.environ["PIP_BUILD_CONSTRAINT"] = " ".join([*(place for place in given if place != lock), lock])
@@ -52,17 +52,17 @@ class Isolation:
     """
 
     def __reduce__(self):
-        """Be unpickled by a call of `isolate`."""
+        """Return the call of `isolate` that unpickling makes."""
         return isolate, ()
 
 
 def isolate():
-    """Take from `sys.path` what is not of this process's environment, but for the project's `scripts/`.
+    """Remove entries outside this process's environment from `sys.path`, except the project's `scripts/`.
 
     Returns:
         Isolation: what was unpickled.
     """
-    # What Snakemake's lines import next and may no longer find.
+    # Snakemake's lines import these next and could no longer find them.
     import snakemake.iocontainers
     import snakemake.logging  # noqa: F401
 

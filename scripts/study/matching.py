@@ -1,6 +1,6 @@
-"""Arms that must be trained alike (`match`): what the settings alone show is refused before anything is trained."""
+"""Arms that must be trained alike (`match`): differences in the settings are refused before anything is trained."""
 
-# Of an arm, beside its block `training`: a difference makes another training.
+# These keys of an arm, beside its block `training`, make another training where they differ.
 OWN = ("freeze", "lora", "n_train")
 
 

@@ -1,4 +1,4 @@
-"""Which of the project's own modules a script imports, and one digest of their text."""
+"""The project's modules that a script imports, and one digest of their text."""
 
 import functools
 import glob
@@ -7,21 +7,21 @@ import os
 import re
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Packages that find their modules by folder, and which modules these are: every room may have sections and products of
-# its own, of the frameworks only the facts are read, and of the measures those that a study names (`named`).
+# These packages find their modules by folder. Every room may have sections and products; only the facts of frameworks
+# are read, and only those measures that a study names (`named`).
 DISCOVERED = {
     "measures": [],
     "report.sections": ["*/sections/**/*.py"],
     "study.products": ["*/products/*.py", "frameworks/*/products.py"],
     "frameworks": ["frameworks/*.py", "frameworks/*/__init__.py"],
 }
-# A line that imports, in a function too. Not by `ast`: every job's Snakemake reads the rules anew.
+# A line that imports, also in a function. `ast` would be slower: every job's Snakemake reads the rules anew.
 IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import ([\w, ]*)|import ([\w., ]+))", re.MULTILINE)
 
 
 @functools.cache
 def own_imports(path):
-    """Return the paths of the project's own modules that a Python file itself imports."""
+    """Return the paths of the project's modules that a Python file imports directly."""
     with open(path, encoding="utf-8") as handle:
         found = IMPORT.findall(handle.read())
     names = set()
@@ -36,7 +36,7 @@ def own_imports(path):
             for pattern in DISCOVERED.get(name, []):
                 paths |= set(glob.glob(f"{glob.escape(SCRIPTS)}/{pattern}", recursive=True))
         elif name.startswith("frameworks."):
-            # The facts of one framework: its own scripts load them beside their modules and read none.
+            # A framework's scripts load its facts beside their modules and read no others.
             continue
         elif os.path.isfile(os.path.join(place, "__init__.py")) and os.path.getsize(os.path.join(place, "__init__.py")):
             # Another package with content, such as fairseq's plug-in, loads all of its modules.
@@ -48,7 +48,7 @@ def own_imports(path):
 
 
 def helper_modules(path):
-    """Return the sorted paths of the own modules that a file needs, through each other as well; not itself."""
+    """Return the sorted paths of the project's modules that a file needs, directly or indirectly, without itself."""
     found, waiting = set(), [path]
     while waiting:
         new = own_imports(waiting.pop()) - found

@@ -1,4 +1,4 @@
-"""Whose results a folder holds: a study file names its study, and no other file writes into its folder."""
+"""Ownership of results folders: a study file names its study, and no other file writes into its folder."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def check_named(studies, files):
 
 
 def claim(folder, files):
-    """Note in a results folder which files its study has; refuse the folder of another study's.
+    """Record a study's files in its results folder; refuse the folder of another study.
 
     Args:
         folder: `results/<study>`; it is made.

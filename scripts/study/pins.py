@@ -1,4 +1,4 @@
-"""Addresses and what is pinned of them: where a mirror has a file, its expected hash and size."""
+"""Addresses and their pins: a file's place in a mirror, its expected hash and size."""
 
 import hashlib
 import re
@@ -7,14 +7,14 @@ from urllib.parse import quote, urlsplit
 from common.errors import StudyError
 from common.files import read_tsv
 
-# A file name on Linux holds at most 255 bytes; room is left for the temporary prefix.
+# A file name on Linux has at most 255 bytes; room is left for the temporary prefix.
 NAME_LIMIT = 200
 # A host's name, or an IPv6 address; it becomes the name of a folder.
 HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f]*:[0-9a-f:.]+")
 
 
 def mirror_path(url):
-    """Return where an address lies in a folder laid out like a mirror: `HOST/PATH`.
+    """Return the place of an address in a folder laid out like a mirror: `HOST/PATH`.
 
     The host is in lower case, with its port if it names one. A query follows the path, percent-encoded
     (`?a=1` becomes `%3Fa=1`); one too long for a file name is replaced by its hash.
@@ -44,7 +44,7 @@ def mirror_path(url):
     segments = [segment for segment in parts.path.split("/") if segment]
     if any(segment in (".", "..") for segment in segments):
         raise StudyError(f"{url}: an address must not hold '.' or '..' as a part of its path")
-    # Braces, stars and question marks mean something to Snakemake; what is encoded already stays as it is.
+    # Snakemake interprets braces, stars and question marks; characters that are already encoded stay.
     segments = [quote(segment, safe="%~!$&'()+,;=:@-._") for segment in segments]
     if parts.query:
         query = "%3F" + quote(parts.query, safe="%~!$&'()+,;=:@-._")
@@ -88,7 +88,7 @@ def read_checksums(path):
 
 
 def expected(pins, url, sha256=None):
-    """Return what is known of an address: its hash in the config if there is one, else its pin.
+    """Return the facts of an address: its hash in the config if there is one, else its pin.
 
     Args:
         pins: what `read_checksums` returns.

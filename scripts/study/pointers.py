@@ -1,4 +1,4 @@
-"""Pointers: the small texts that a clone has in place of large files where Git LFS or git-annex brought none."""
+"""Pointers: the small texts that replace large files in a clone without Git LFS or git-annex."""
 
 import codecs
 import os
@@ -6,11 +6,11 @@ import re
 
 from common.errors import StudyError
 
-# How such a text begins.
+# Such a text begins like this.
 POINTER = b"version https://git-lfs.github.com/spec/"
-# That of git-annex, unlocked; and git-media's, which is a SHA-1 alone.
+# The form of an unlocked git-annex file, and of git-media, which is only a SHA-1.
 ANNEX, MEDIA = b"/annex/objects/", re.compile(rb"[0-9a-f]{40}\s*")
-# Git LFS itself takes no longer file for a pointer.
+# Git LFS itself accepts no longer pointer.
 LONGEST = 1024
 COMMANDS = {
     "Git LFS": "`git lfs install` and `git lfs pull`",
@@ -20,7 +20,7 @@ COMMANDS = {
 
 
 def pointer_of(content):
-    """Return which program a file's first `LONGEST` bytes are a pointer of; None: of none.
+    """Return the program whose pointer a file's first `LONGEST` bytes are, or None.
 
     Git for Windows may have put a byte order mark before it.
     """

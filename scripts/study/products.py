@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from common.errors import StudyError
 
-# Columns that say which arm, run or pair of arms a row is of.
+# These columns name the arm, run or pair of arms of a row.
 ARM = "arm framework model init"
 RUN = f"{ARM} seed"
 PAIR = " ".join(f"arm_{side} framework_{side} model_{side} init_{side}" for side in "ab")
@@ -25,7 +25,7 @@ SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def always(config):
-    """The condition of what every study has."""
+    """The condition of files that every study has."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""The questions that a study asks: its own or those of the rule, checked, and registered with what there was then."""
+"""The questions that a study asks: from its file or the default rule, checked and registered with the finished runs."""
 
 import difflib
 import hashlib
@@ -14,7 +14,7 @@ from study.best_of import best_of_faults, is_best_of, members
 from study.guests import guests
 
 REGISTER = "questions.json"
-# What makes a question another one; `among` is what `best of` chooses among.
+# These keys define a question; `among` has the candidates of `best of`.
 KEYS = ("ask", "compare", "measure", "equal_within", "among")
 
 
@@ -86,7 +86,7 @@ def names_by(measure, config):
 
 
 def check_questions(config):
-    """Yield what is wrong with a study's questions, whose form the schema has checked."""
+    """Yield faults of a study's questions, whose form the schema has checked."""
     asked = {}
     for number, question in enumerate(config["questions"] or [], start=1):
         place, compare = f"questions, entry {number}", question["compare"]
@@ -125,13 +125,13 @@ def unknown_names(question, arms, config):
 
 
 def digest(question):
-    """Return the SHA-256 of what a question asks, however its keys are ordered."""
+    """Return the SHA-256 of a question, independent of the order of its keys."""
     content = {key: question[key] for key in KEYS if question.get(key) is not None}
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def register(folder, questions, runs):
-    """Note the questions that are new, with the time and the runs that there are; none is ever taken out.
+    """Register new questions, with the time and the finished runs; none is ever removed.
 
     Args:
         folder: `results/<study>`; it is made.

@@ -1,4 +1,4 @@
-"""What Snakemake's own removal of a temporary folder leaves when it is killed half-way."""
+"""Leftovers of Snakemake's removal of a temporary folder when it is killed half-way."""
 
 import os
 import shutil

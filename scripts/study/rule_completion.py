@@ -1,4 +1,4 @@
-"""What every rule with a script has, so that none need say so: log, benchmark, digest of its helpers, isolation."""
+"""Common parts of every rule with a script: log, benchmark, digest of its helpers, isolation."""
 
 import os
 import re
@@ -8,19 +8,19 @@ from snakemake.io import IOFile, update_wildcard_constraints
 from study.isolation import Isolation
 from study.modules import helpers_digest
 
-# What the scripts of a framework's folder do, as the rules that run them are called.
+# The scripts of a framework's folder, by the names of the rules that run them.
 STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
 
 
 def script_name(rule):
-    """Return a rule's name as this project has it: its script's. An importer may rename the rule (`study_*`)."""
+    """Return a rule's name in this project: its script's. An importer may rename the rule (`study_*`)."""
     folder, name = os.path.split(os.path.splitext(rule.script)[0])
     room, framework = os.path.split(folder)
     return f"{STEPS[name]}_{framework}" if os.path.basename(room) == "frameworks" and name in STEPS else name
 
 
 def script_path(rule):
-    """Return the path of a rule's script, which the rule's own file names from where it is."""
+    """Return the path of a rule's script, which is relative to the rule's file."""
     return os.path.normpath(os.path.join(os.path.dirname(str(rule.snakefile)), rule.script))
 
 
@@ -50,7 +50,7 @@ def complete_rules(workflow, loaded):
         workflow: Snakemake's.
         loaded: files that scripts load by name, beside those that they import.
     """
-    # The rules of another workflow that has this one as a module are its own.
+    # The rules of a workflow that uses this one as a module are left alone.
     for rule in filter(lambda rule: rule.script, workflow.modifier.rules):
         if "script" in dict(rule.params.items()):
             rule.script = rule.script.replace("{params.script}", rule.params.script)

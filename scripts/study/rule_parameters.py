@@ -1,10 +1,10 @@
-"""How many parameters a RoBERTa classifier of a given size has, term by term.
+"""The number of parameters of a RoBERTa classifier of a given size, term by term.
 
 V vocabulary, D width, F feed-forward width, L layers, P positions, K classes; the position table has P + 2 rows,
 because padding index 1 shifts it by 2 (fairseq's learned positions; Hugging Face's RoBERTa keeps it).
 """
 
-# Of the lab's models, as its reports give them.
+# The sizes of the lab's models, from its reports.
 PUBLISHED_SIZE = {"vocab_size": 32000, "width": 512, "ffn_width": 512, "layers": 4, "max_positions": 256, "classes": 2}
 PUBLISHED_HEADS = 8
 ENCODER = ("tokens", "matrices", "positions", "shift", "vectors")
@@ -26,11 +26,12 @@ def terms(vocab_size, width, ffn_width, layers, max_positions, classes=2):
         "feed_forward": ("L·2·D·F", n * 2 * d * f),
         "feed_forward_one": ("L·D·F", n * d * f),
         "matrices": ("L·(4·D² + 2·D·F)", n * (4 * d * d + 2 * d * f)),
-        # 4 attention biases, the feed-forward biases F and D, two LayerNorms a layer; one LayerNorm of the embeddings.
+        # Each layer has 4 attention biases, the feed-forward biases F and D, and two LayerNorms; the embeddings have
+        # one.
         "vectors": ("L·(4·D + F + D + 4·D) + 2·D", n * (9 * d + f) + 2 * d),
         "head": (f"D² + D + {k}·D + {k}", d * d + d + k * d + k),
         "token_types": ("D", d),
-        # dense, its LayerNorm and a bias per token; the projection itself is the token embeddings, tied.
+        # The head has a dense layer, its LayerNorm and a bias per token; the projection is the tied token embeddings.
         "lm_head": ("D² + D + 2·D + V", d * d + 3 * d + v),
     }
 

@@ -1,4 +1,4 @@
-"""The files of arms, models and splits, and what rules ask of an arm: input functions and parameters."""
+"""The files of arms, models and splits: input functions and parameters of the rules."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from study.freshness import visible_files
 
 
 class RunFiles:
-    """Where the rules find what a run reads, by its arm.
+    """The files that a run reads, by its arm.
 
     Attributes:
         path: function that fills the path variables of a pattern.
@@ -22,7 +22,7 @@ class RunFiles:
     """
 
     def __init__(self, config, path, retrieved, digest):
-        """Take the settings and the functions that only the rules have."""
+        """Store the settings and the functions of the rules."""
         self.path, self.retrieved, self.digest = path, retrieved, digest
         self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
 
@@ -44,10 +44,10 @@ class RunFiles:
         return self.model_folder(self.arms[wildcards.arm].model)
 
     def model_files(self, wildcards):
-        """Return the files that somebody else's model is taken from: its folder, or its files from the hub."""
+        """Return the files of an external model: its folder, or its files from the hub."""
         model = self.finetuning["models"][wildcards.model]
         if model.get("folder"):
-            # Each file by itself: the folder does not change where a file in it is overwritten.
+            # Each file is listed, because a folder does not change where a file in it is overwritten.
             return [local(file) for file in visible_files(model["folder"])] or [local(model["folder"])]
         return [self.path(file) for file in self.retrieved(*hub_addresses(model))]
 
@@ -82,11 +82,11 @@ class RunFiles:
         return self.token_ids(self.training_split(wildcards))(wildcards)
 
     def facts(self, wildcards):
-        """Return what is known of the wildcard's arm: a parameter."""
+        """Return the facts of the wildcard's arm: a parameter."""
         return self.arms[wildcards.arm]._asdict()
 
     def start(self, wildcards):
-        """Return where the settings say that the wildcard's arm starts from: a parameter."""
+        """Return the start of the wildcard's arm in the settings: a parameter."""
         model = self.arms[wildcards.arm].model
         if model != CHECKPOINT:
             return {"source": "model", **self.finetuning["models"][model]}

@@ -1,4 +1,4 @@
-"""The schema of the settings: the file, with what each framework adds to an arm."""
+"""The schema of the settings: the file, with each framework's keys of an arm."""
 
 import yaml
 

@@ -1,4 +1,4 @@
-"""Faults that the schema finds in settings, in plain words: which key, what it holds, what is allowed."""
+"""Faults that the schema finds in settings, in plain words: the key, its value, the allowed values."""
 
 import difflib
 import re
@@ -88,7 +88,7 @@ def _order(fault):
 
 
 def _words(fault, schema):
-    """Return the message for one of jsonschema's errors at one place; those about keys are `_about_keys`' own."""
+    """Return the message for one of jsonschema's errors at one place; `_about_keys` has those about keys."""
     path, rule, value = list(fault.absolute_path), fault.validator, fault.instance
     name, node = name_of(path) or "the whole", _node(path, schema)
     if rule == "uniqueItems":
@@ -189,7 +189,7 @@ def show(value):
 
 
 def _allowed(node):
-    """Return what a schema node allows, in words, and what it means."""
+    """Return the allowed values of a schema node, in words, and its meaning."""
     types = node.get("type", [])
     types = [types] if isinstance(types, str) else list(types)
     if "enum" in node:
@@ -229,11 +229,11 @@ def _allowed(node):
 
 
 def _type_hint(value, node):
-    """Return what to change when a value has the wrong type because of how YAML reads it, or ''."""
+    """Return the remedy where YAML reads a value as the wrong type, or ''."""
     types = node.get("type", [])
     types = [types] if isinstance(types, str) else types
     if isinstance(value, str) and {"number", "integer", "boolean", "null"} & set(types):
-        # YAML 1.1 reads 1e-5 and 1.0e5 as text: it wants the point and the exponent's sign.
+        # YAML 1.1 reads 1e-5 and 1.0e5 as text: it requires the point and the exponent's sign.
         match = re.fullmatch(r"([+-]?\d+)(\.\d*)?[eE]([+-]?)(\d+)", value.strip())
         if match and "number" in types:
             whole, decimals, sign, exponent = match.groups()

@@ -23,12 +23,12 @@ from study.questions import check_questions
 from study.schema import read_schema
 from study.schema_faults import messages, name_of, show
 
-# 32 bits; the bounds of most settings are far below, in the schema.
+# The limit is 32 bits; the bounds of most settings are far below, in the schema.
 LARGEST = 2**32 - 1
-# A longer list is cut: one fault may cause many.
+# A longer list is cut, because one fault may cause many.
 MOST_FAULTS = 20
 
-# A setting that chooses, and what is read under each choice alone.
+# Each setting that chooses, and the keys that are read under each choice only.
 ALTERNATIVES = {
     "data.source": {
         name: [f"data.{name}"]
@@ -53,7 +53,7 @@ def validate_study(config, schema_path):
         StudyError: every fault, the most telling first: which key, what it holds, what is allowed.
     """
     schema = read_schema(schema_path)
-    # Settings are compared with each other once each is what it must be.
+    # Settings are compared with each other only once each is valid.
     refuse(messages(config, schema) or cross_checks(config))
 
 
@@ -108,7 +108,7 @@ def cross_checks(config):
 
 
 def unused_keys(given, config):
-    """Return {dotted key: reason} of a study's own settings that nothing reads, because of other settings.
+    """Return {dotted key: reason} of settings in a study's file that nothing reads because of other settings.
 
     Args:
         given: the settings of the study's file alone.
@@ -143,7 +143,7 @@ def _has(settings, keys):
 
 
 def _check_sizes(value, path=()):
-    """Yield the whole numbers that no library takes, wherever they stand in the settings."""
+    """Yield the whole numbers that no library takes, wherever they occur in the settings."""
     if isinstance(value, dict | list):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _check_sizes(part, (*path, key))

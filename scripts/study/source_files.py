@@ -43,7 +43,7 @@ def checkpoint_of_folder(config, notice, words=None):
         StudyError: a file is missing.
     """
     words = sys.argv if words is None else words
-    # No arm starts from it: what is not there is not missing.
+    # No arm starts from it, so nothing is missing.
     missing = uses_checkpoint(config) and missing_checkpoint(config)
     if missing and (not names_its_rules(words) or any(word.endswith("copy_checkpoint") for word in words)):
         raise StudyError(
@@ -56,7 +56,7 @@ def checkpoint_of_folder(config, notice, words=None):
 
 
 def local_tables(data):
-    """Return the files of a study's tables of texts that are on this machine; none of another source.
+    """Return the files of a study's tables of texts that are on this machine; none for another source.
 
     Args:
         data: config section `data`.
@@ -97,7 +97,7 @@ def other_source(data):
 
 
 def table_settings(data):
-    """Return the settings of a table of texts, with its files and the split of each; None of another source.
+    """Return the settings of a table of texts, with its files and the split of each; None for another source.
 
     Args:
         data: config section `data`.

@@ -1,4 +1,4 @@
-"""Every column of the study's tables, declared once: what it is called in each file, its type, unit and meaning.
+"""Every column of the study's tables, declared once: its name in each file, its type, unit and meaning.
 
 `docs/guides/data-dictionary.md` is written from here (`python -m tools.data_dictionary`). A name means the same in
 every file.
@@ -19,7 +19,7 @@ from study.products import own_columns, product, products
 TRAINED = frameworks.having("CHECKPOINTS")
 # name: (type, unit, meaning). Types: text, integer, number, share (0 to 1), flag (true or false); a cell may be empty.
 COLUMNS = {
-    # Which run.
+    # The run.
     "study": ("text", "", "name of the study"),
     "synthetic": ("flag", "", "whether the data were written by a program"),
     "arm": (
@@ -176,7 +176,7 @@ COLUMNS = {
         "reviews; updates",
         "labelled reviews that the arm learns from, or updates of its checkpoint",
     ),
-    # Where runs go wrong.
+    # Errors of runs.
     "n_wrong": ("integer", "reviews", "test reviews with the wrong answer"),
     "confidence": ("share", "", "mean probability of the answers given"),
     "calibration_error": ("share", "", "expected calibration error: |confidence - accuracy| of bins, by their answers"),
@@ -273,7 +273,7 @@ COLUMNS = {
 
 @functools.cache
 def columns():
-    """Return what every column means: `COLUMNS` and those that the rooms' modules of products declare.
+    """Return the meaning of every column: `COLUMNS` and those that the rooms' modules of products declare.
 
     Raises:
         StudyError: a column is declared twice.
@@ -301,7 +301,7 @@ def name_of(path):
 
 
 def columns_of(key):
-    """Return the columns of a table in order, those included that only some studies have.
+    """Return the columns of a table in order, including those that only some studies have.
 
     Args:
         key: key of a product.
@@ -310,7 +310,7 @@ def columns_of(key):
 
 
 def faults(key, header, rows):
-    """Yield what is wrong with a table, in words.
+    """Yield the faults of a table, in words.
 
     Args:
         key: key of a product.

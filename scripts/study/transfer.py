@@ -14,14 +14,14 @@ from study.pointers import POINTER
 
 BLOCK = 1 << 16
 REDIRECTS = 5
-# Answers of a server that may be better the next time.
+# After these answers of a server another attempt may succeed.
 TRANSIENT_STATUS = (408, 425, 429, 500, 502, 503, 504)
 # A connection that delivers less of the file than this for `stall` seconds counts as broken (bytes/s).
 MINIMUM_RATE = 100
 
 
 class Transient(Exception):
-    """A fault that may pass: worth another attempt, after `wait` seconds."""
+    """A temporary fault: another attempt is worthwhile after `wait` seconds."""
 
     def __init__(self, message, wait=0.0):
         super().__init__(message)
@@ -29,7 +29,7 @@ class Transient(Exception):
 
 
 class Partial:
-    """A file on its way, over the attempts to get it.
+    """A file in transfer, over all attempts to get it.
 
     Attributes:
         path: where it is written.
@@ -43,7 +43,7 @@ class Partial:
         self.tag = self.said_size = self.said_sha256 = None
 
     def arrived(self):
-        """Return the bytes to go on from: none where nothing would show that they are of another file."""
+        """Return the bytes to resume from; none where a change of the file could not be detected."""
         known = self.tag or self.sha256 or self.said_sha256
         return os.path.getsize(self.path) if known and os.path.exists(self.path) else 0
 
@@ -100,7 +100,7 @@ def fetch_once(name, url, part, timeout, stall, limit, progress, deadline):
         with TransferWatch(sum(timeout), stall, MINIMUM_RATE, deadline) as watch, requests.Session() as session:
             for scheme in ("http://", "https://"):
                 session.mount(scheme, watch.adapter())
-            # Bytes as they lie on the server: else Content-Length and the hash speak of something else.
+            # The bytes are those on the server: otherwise Content-Length and the hash would describe something else.
             session.headers.update({"Accept-Encoding": "identity", "User-Agent": "pretrain-finetune-study"})
             response, last = _answer(session, watch, name, url, timeout, part)
             with response:
@@ -145,7 +145,7 @@ def _answer(session, watch, name, url, timeout, part):
     address, rest = asked_at(url), part.headers()
     for _ in range(REDIRECTS + 1):
         sent = pass_for(url, address)
-        # Else the user's ~/.netrc would take the pass's place.
+        # Otherwise the user's ~/.netrc would replace the token.
         session.auth = (lambda request: request) if sent else None
         watch.asked()
         response = session.get(address, headers=rest | sent, stream=True, timeout=timeout, allow_redirects=False)
@@ -172,7 +172,7 @@ def _answer(session, watch, name, url, timeout, part):
 
 
 def _refuse(name, url, address, response, part):
-    """Close a response that brings no file, and raise what it means."""
+    """Close a response without a file, and raise its meaning."""
     import requests
 
     status = f"{response.status_code} {response.reason or ''}".strip()
@@ -189,7 +189,7 @@ def _refuse(name, url, address, response, part):
         if hint := refusal(url, response.status_code, code):
             raise StudyError(f"{name}: the hub answered {' '.join(filter(None, (status, code)))}; {hint}")
     elif is_hub(url) and response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
-        # The hub signs each redirect for a while.
+        # The hub signs each redirect for a limited time.
         raise Transient(f"the hub's storage answered {status}: its link has expired")
     hint = "there is no such file: " if response.status_code in (404, requests.codes.gone) else ""
     raise StudyError(

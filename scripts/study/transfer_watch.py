@@ -20,7 +20,7 @@ class TransferStopped(Exception):
 
 
 class TransferWatch:
-    """A context that ends with `TransferStopped` where one of its limits was passed.
+    """A context that ends with `TransferStopped` where a limit was exceeded.
 
     Attributes:
         fault: the limit that was passed, in words; None so far.
@@ -48,7 +48,7 @@ class TransferWatch:
         return self
 
     def __exit__(self, kind, error, traceback):
-        """Stop the thread; replace whatever the parser made of its cut input by `TransferStopped`."""
+        """Stop the thread; replace the parser's result of its cut input by `TransferStopped`."""
         with self._changed:
             self._over = True
             self._changed.notify()
@@ -122,7 +122,7 @@ class TransferWatch:
 
 
 class _Adapter(HTTPAdapter):
-    """Connections as requests makes them, through proxies too, each attached to a watch before its TLS handshake."""
+    """Connections of requests, also through proxies, each attached to a watch before its TLS handshake."""
 
     def __init__(self, watch):
         self._watch = watch

@@ -1,8 +1,8 @@
-"""The page, the list of its numbers, and what made them."""
+"""The page, the list of its numbers, and their provenance."""
 
 from study.products import Product
 
-# Of what has several sources, all of them with `; ` between.
+# Several sources are joined with `; `.
 COLUMNS = {
     "number": ("text", "", "as printed"),
     "where": ("text", "", "place on the page"),
@@ -23,7 +23,7 @@ PRODUCTS = [
         labels={"record": "provenance (RO-Crate)"},
     ),
     Product("report", "report.html", "build_report"),
-    # Snakemake's own report holds the page without the files that it links to.
+    # Snakemake's report includes the page without the files that it links to.
     Product(
         "report_alone",
         "report_alone.html",

@@ -1,4 +1,4 @@
-"""The page's sections, each in a folder of its own: facts.py, what it rests on, and page.html.j2, its words.
+"""The page's sections: each has a folder with its facts (facts.py) and its words (page.html.j2).
 
 A section's folder is `scripts/<room>/sections/<name>`. Its facts.py has CHAPTER and PLACE, its chapter and where it
 stands in it, and `facts`, a function of `report.inputs.Study` that returns what the template asks for, or None where
@@ -10,7 +10,7 @@ import importlib
 import os
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# In a reader's order; the last has what rests on no table. A chapter that is not listed stands before the last.
+# The order is the reader's; the last chapter depends on no table, and unlisted chapters come before it.
 CHAPTERS = (
     "The answer",
     "Results",

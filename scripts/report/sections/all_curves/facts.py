@@ -7,16 +7,16 @@ from report.arm_colours import coloured
 from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 40
-# Charts over training: split, metric, title, what a value is called in a mark's words, factor of the axis.
+# Charts over training: split, metric, title, name of a value in a mark's words, factor of the axis.
 PANELS = (
     ("valid", "accuracy", "Validation accuracy (%)", "{value|percent} %", 100),
     ("test", "accuracy", "Test accuracy (%)", "{value|percent} %", 100),
     ("train", "loss", "Training loss (nats)", "{value|decimals,3} nats", 1),
     ("valid", "loss", "Validation loss (nats)", "{value|decimals,3} nats", 1),
 )
-# Above this the page would be heavy: then the means are drawn without the seeds.
+# With more points the page would be heavy, so only means are drawn.
 MOST_MARKS = 8000
-# More arms have no paragraph of their numbers; of those that ended alike the lowest and the highest are named.
+# With more arms there is no paragraph of their numbers: the lowest and the highest that ended alike are named.
 MOST_TOLD = 6
 
 
@@ -53,7 +53,7 @@ def last_points(points):
 
 
 def told_ends(rows):
-    """Return arms that ended alike as they are told; see `last_points`."""
+    """Return the named arms among those that ended alike; see `last_points`."""
     between = len(rows) > MOST_TOLD
     if between:
         rows = rows.sort_values("mean", key=lambda column: column.astype(float), kind="stable").iloc[[0, -1]]

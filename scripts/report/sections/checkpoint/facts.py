@@ -1,4 +1,4 @@
-"""What the pretrained arms start from: the curve where the study made it."""
+"""The start of the pretrained arms, with its curve where the study made it."""
 
 from common.arms import ARM, CHECKPOINT
 from common.files import read_json
@@ -8,13 +8,13 @@ CHAPTER, PLACE = "Can it be trusted?", 40
 
 
 def facts(study):
-    """What the pretrained arms start from: the curve where the study made it."""
+    """The start of the pretrained arms, with its curve where the study made it."""
     arms = study.frame("runs").drop_duplicates(ARM).to_dict("records")
     on_checkpoint = [row for row in arms if row["model"] == CHECKPOINT]
     if not on_checkpoint:
         return None
     started = [row for row in on_checkpoint if row["init"] == "pretrained"]
-    # Of whom the section speaks: all pretrained arms need no names.
+    # The section names the arms concerned, unless they are all pretrained arms.
     whose = {"every": started == [row for row in arms if row["init"] == "pretrained"] and bool(started)}
     whose |= {"started": bool(started), "of": started or on_checkpoint}
     asked = (study.settings.get("finetuning") or {}).get("arms") or {}
@@ -23,7 +23,7 @@ def facts(study):
     source = settings.get("source")
     if source in ("fetch", "folder"):
         records = [read_json(path) for path in study.paths("run_records")]
-        # Older records do not say.
+        # Older records lack this.
         unverified = any(record.get("heads_verified") is False for record in records)
         sizes = located(settings.get("architecture") or {}, "config", "checkpoint.architecture")
         return {"source": source, "whose": whose, "heads": sizes["heads"] if unverified else None}

@@ -7,7 +7,7 @@ from report.inputs import Table
 from report.numbers import derive
 
 CHAPTER, PLACE = "Cost", 10
-# What the frameworks' steps are called for readers.
+# Readers see these names of the frameworks' steps.
 STEPS = {
     "binarize_texts": "texts to token ids",
     "tokenize_texts": "texts to token ids",
@@ -15,7 +15,7 @@ STEPS = {
     "convert_checkpoint": "checkpoint converted",
     "select_checkpoint": "epoch chosen",
 }
-# Those that each framework has of its own.
+# The steps that only one framework has.
 OF_FRAMEWORKS = {"finetune_": "training", "evaluate_": "test scored"}
 
 
@@ -31,7 +31,7 @@ def facts(study):
         measured = study.read(path).iloc[0].to_dict()
         memory = measured.get("max_rss", "")
         rate = derive("ratio", run["total_updates"], run["train_seconds"])
-        # Of a job that ended at once, Snakemake measured none.
+        # Snakemake measured nothing for a job that ended at once.
         memory = memory if memory.replace(".", "").isdigit() else ""
         rows.append(run | {"seconds": measured["s"], "memory_mb": memory, "rate": rate})
     steps = study.table("framework_steps") if study.has("framework_steps") else None

@@ -12,7 +12,7 @@ def facts(study):
     """Accuracy by epoch, one figure an arm."""
     if not study.has("curves"):
         return None
-    # {arm}.svg: pair each figure with the table beside it.
+    # Each figure {arm}.svg is paired with the table beside it.
     data = {os.path.splitext(path)[0]: path for path in study.paths("curves_data")}
     return {
         "arms": [curve(study, svg, data[os.path.splitext(svg)[0]]) for svg in study.paths("curves")],
@@ -28,7 +28,7 @@ def curve(study, svg, data):
     epochs = sorted(valid["epoch"].unique(), key=int)
     key = ["seed", "epoch"]
     by_split = points.pivot(index=key, columns="split", values="accuracy").fillna("").reset_index()
-    # The last row of a seed's epoch says whether that epoch was chosen.
+    # The last row of a seed's epoch shows whether that epoch was chosen.
     table = points.drop_duplicates(key, keep="last")[[*key, "update", "chosen"]].merge(by_split, on=key)
     table = table.sort_values(key, key=lambda column: column.astype(int))
     return {

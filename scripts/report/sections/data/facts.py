@@ -1,4 +1,4 @@
-"""What the data are, by the manifest."""
+"""The data according to the manifest."""
 
 from report.formats import FILTERS
 from report.inputs import Table
@@ -9,7 +9,7 @@ CHAPTER, PLACE = "Can it be trusted?", 20
 
 
 def facts(study):
-    """What the data are, by the manifest."""
+    """The data according to the manifest."""
     manifest, href = study.json("manifest"), study.href("manifest")
     splits, names = [], manifest.get("labels") or list(POLARITY.values())
     polar = names == list(POLARITY.values())

@@ -1,4 +1,4 @@
-"""Where the runs go wrong."""
+"""The errors of the runs."""
 
 import os
 
@@ -9,15 +9,15 @@ from report.numbers import Key, derive
 
 CHAPTER, PLACE = "Results", 80
 SHOWN_REVIEWS = 12
-# Of each arm, where there are more than two classes.
+# These are shown for each arm where there are more than two classes.
 SHOWN_CONFUSIONS = 10
-# What two classes without names of their own are called.
+# The names of two classes without given names.
 POLARITY = {"0": "negative", "1": "positive"}
 TABLES = ("confusion", "calibration", "by_length", "agreement", "runs", "counts")
 
 
 def facts(study):
-    """Where the runs go wrong."""
+    """The errors of the runs."""
     if not study.has("errors_confusion", "error_figures", "hardest"):
         return None
     confusion, counts = study.table("errors_confusion"), study.table("errors_counts")
@@ -38,7 +38,7 @@ def facts(study):
         **classes(study, names),
         "drawings": drawings,
         "every": {"right": counts.rows[-1], "wrong": counts.rows[0]},
-        # With one run a review is right or wrong, and nothing lies between.
+        # With one run a review is either right or wrong.
         "alone": len(counts.rows) == 2,
         "disagree": derive("sum", *(row["n_reviews"] for row in counts.rows[1:-1])) if len(counts.rows) > 3 else None,
         "calibration_by_arm": calibration_by_arm(study.table("errors_runs").rows),

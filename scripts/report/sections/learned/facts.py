@@ -1,10 +1,10 @@
-"""Which runs learnt, and what simple models reach on the same data."""
+"""Runs that learnt, and the results of simple models on the same data."""
 
 CHAPTER, PLACE = "Results", 70
 
 
 def facts(study):
-    """Which runs learnt, and what simple models reach on the same data."""
+    """Runs that learnt, and the results of simple models on the same data."""
     if not study.has("learned", "baselines"):
         return None
     runs = study.table("learned")

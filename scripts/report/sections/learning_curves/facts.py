@@ -1,4 +1,4 @@
-"""How accuracy grows with what an arm learns from: labelled reviews, updates of pretraining."""
+"""Accuracy by amount of training material: labelled reviews, updates of pretraining."""
 
 from analysis.looks import PALETTE
 from finetuning.learning_curves import REVIEWS
@@ -6,15 +6,15 @@ from report import charts
 from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 30
-# The simple models that are drawn, and how.
+# The simple models that are drawn, and their line styles.
 SIMPLE = {"tfidf_words": "2 3", "tfidf_characters": "7 4"}
 LEFT, RIGHT, TOP, BOTTOM = 44, charts.WIDTH - 14, 8, 200
-# Between the dots of two starts, and between two lines of the legend.
+# Distances between the dots of two starts, and between two lines of the legend.
 APART, LINE = 4, 17
 
 
 def facts(study):
-    """How accuracy grows with what an arm learns from: labelled reviews, updates of pretraining."""
+    """Accuracy by amount of training material: labelled reviews, updates of pretraining."""
     if not study.has("learning_curve_means", "learning_curve_runs", "learning_curve_figure", "baselines"):
         return None
     means, seeds = study.table("learning_curve_means"), study.table("learning_curve_runs")

@@ -4,7 +4,7 @@ import measures
 from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 15
-# How values are printed: the format of a table's column and its decimals. Shares are per cent, differences points.
+# Formats of values: a table column's format and its decimals. Shares are printed in per cent, differences in points.
 SHARE, OTHER = ("percent", 2), ("decimals", 3)
 
 

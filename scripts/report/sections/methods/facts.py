@@ -1,4 +1,4 @@
-"""What was done, as a text with this study's numbers."""
+"""The methods, as a text with this study's numbers."""
 
 import frameworks
 import measures
@@ -7,7 +7,7 @@ from report.inputs import located
 from report.numbers import Value
 
 CHAPTER, PLACE = "Methods and sources", 10
-# What an arm may set for itself.
+# An arm may override these settings.
 OWN = ("training", "protocol", "freeze", "lora", "n_train", "at_update")
 
 
@@ -22,7 +22,7 @@ def selected_by(settings):
 
 
 def facts(study):
-    """What was done, as a text with this study's numbers."""
+    """The methods, as a text with this study's numbers."""
     runs, settings = study.frame("runs"), study.settings.get("finetuning") or {}
     method = study.json("method") if study.has("method") else None
     training = located(settings.get("training") or {}, "config", "finetuning.training")
@@ -35,7 +35,7 @@ def facts(study):
         "arms": first,
         "run": first[0],
         "n_seeds": seeds.iloc[0],
-        # Intervals and tests over seeds are of these.
+        # Intervals and tests over seeds apply to these.
         "repeated": sum(int(n) > 1 for n in seeds),
         "sizes": sorted({row["n_train"]: row["n_train"] for row in first}.values(), key=int),
         "training": training if all(name in training for name in needed) else None,
@@ -48,7 +48,7 @@ def facts(study):
         "method": method,
         "asked": ("own" if study.settings.get("questions") else "rule") if study.has("questions") else None,
         "answers": study.has("qa_summary"),
-        # What the course's reports cite, where the study is compared with them.
+        # The course's reports cite these, where the study is compared with them.
         "lab": study.has("conclusions"),
         "details": {name.replace("_", " "): text for name, text in (method or {}).items() if isinstance(text, Value)},
     }

@@ -1,4 +1,4 @@
-"""What each framework really ran with."""
+"""The actual settings of each framework."""
 
 import os
 
@@ -9,11 +9,11 @@ CHAPTER, PLACE = "Can it be trusted?", 50
 
 
 def facts(study):
-    """What each framework really ran with."""
+    """The actual settings of each framework."""
     if not study.has("protocol_diff"):
         return None
     settings = study.table("protocol_diff")
-    # Empty where no arm starts from weights.
+    # It is empty where no arm starts from weights.
     weights = study.table("weights") if study.has("weights") else None
     parity = []
     for path in study.paths("parity"):

@@ -1,4 +1,4 @@
-"""Versions, hashes, times and machines: what made these results."""
+"""Versions, hashes, times and machines of these results."""
 
 from markupsafe import Markup
 
@@ -13,7 +13,7 @@ CHAPTER, PLACE = "Methods and sources", 40
 
 
 def facts(study):
-    """Versions, hashes, times and machines: what made these results."""
+    """Versions, hashes, times and machines of these results."""
     records = [located(read_json(path), study.link(path)) for path in study.paths("run_records")]
     every, having = list(dict.fromkeys(record["arm"] for record in records)), {}
     for record in records:

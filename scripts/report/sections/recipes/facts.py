@@ -1,4 +1,4 @@
-"""What validation chose of each start's recipes."""
+"""The recipes that validation chose for each start."""
 
 from analysis.looks import PALETTE
 from report import charts
@@ -6,14 +6,14 @@ from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 20
 COLOURS = {"pretrained": PALETTE[0], "random": PALETTE[1]}
-# Left, right; accuracies from, to; differences from, to; all of the panel.
+# Places in the panel: left, right; accuracies from, to; differences from, to.
 LEFT, RIGHT, TOP, MIDDLE, BELOW, BOTTOM, HEIGHT = 44, charts.WIDTH - 10, 26, 190, 232, 330, 372
-# Between the two starts' dots at one rate, in units of the view box.
+# The distance between the two starts' dots at one rate, in units of the view box.
 APART = 4
 
 
 def facts(study):
-    """What validation chose of each start's recipes.
+    """The recipes that validation chose for each start.
 
     Returns:
         dict: `arms`, every start that is in no pair; `pairs`, two starts that share recipes. None: no start has several
@@ -81,7 +81,7 @@ def panel(arms, shared, seeds, rates, scales):
         charts.tag("text", "learning rate", class_="axis", x=charts.WIDTH / 2, y=BOTTOM + 32.0),
     ]
     for place, (init, side) in enumerate((("pretrained", -APART), ("random", APART))):
-        # Beside each other, each exact on an axis of its own.
+        # They are side by side, each exact on a separate axis.
         beside = charts.LogScale(x.low, x.high, x.start + side, x.end + side)
         of_start = [[row for row in rows if row["init"] == init] for rows in (arms, seeds)]
         parts += start(*of_start, COLOURS[init], (beside, y))

@@ -17,7 +17,7 @@ def flatten(value, prefix=""):
     if isinstance(value, (list, tuple)) and any(isinstance(item, (dict, list, tuple)) for item in value):
         return [pair for i, item in enumerate(value) for pair in flatten(item, f"{prefix}[{i}]")]
     if isinstance(value, str):
-        # A path of one machine says nothing to others and would differ between two builds.
+        # A path of one machine means nothing elsewhere and would differ between two builds.
         return [(prefix, os.path.basename(value) if os.path.isabs(value) else value)]
     return [(prefix, json.dumps(value, ensure_ascii=False))]
 

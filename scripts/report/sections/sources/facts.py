@@ -1,8 +1,8 @@
-"""Where every number comes from: the page itself knows, from the sections above."""
+"""The source of every number, which the page collects from the sections above."""
 
 CHAPTER, PLACE = "Methods and sources", 30
 
 
 def facts(study):
-    """Where every number comes from: the page itself knows, from the sections above."""
+    """The source of every number, which the page collects from the sections above."""
     return {}

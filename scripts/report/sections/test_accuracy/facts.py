@@ -16,7 +16,7 @@ def facts(study):
     arms = arms_with_intervals(study).merge(by_seed, on=ARM)
     shared = study.table("shared_texts") if study.has("shared_texts") else None
     return {
-        # Where no text is shared, both accuracies are one.
+        # Where no text is shared, both accuracies are the same.
         "shared": shared if shared and shared.rows and shared.rows[0]["n_shared"] != "0" else None,
         "arms": Table(arms.to_dict("records"), study.href("test_accuracy")),
         "runs": Table([row | {"row_id": anchor_of(row)} for row in study.table("runs").rows], study.href("runs")),
