@@ -20,9 +20,9 @@ MODEL ?=
 OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL
 $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
-# 0: `make mirror` leaves the packages out.
+# With 0, `make mirror` leaves the packages out.
 WHEELS ?= 1
-# Anything: install only files whose hashes envs/hashes/ lists, into a new environment.
+# Any value: install only files whose hashes envs/hashes/ lists, into a new environment.
 HASHES ?=
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
@@ -42,7 +42,7 @@ SHELL := /bin/bash
 
 BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
 LOG := $(VENV)/install.log
-# Its wheel, as it was built or found.
+# The wheel of fairseq, built or found.
 FAIRSEQ := $(VENV)/fairseq
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -50,13 +50,13 @@ export PYTHONNOUSERSITE := 1
 # Debian 12's pip (23.0) would run `setup.py install` and record no list of files; later ones build a wheel.
 export PIP_USE_PEP517 := 1
 
-# The stamps carry the lock's checksum: another lock, another stamp; the same lock, nothing to do.
+# The stamps carry the lock's checksum: another lock gives another stamp, and with the same lock nothing is done.
 RUN_LOCK := requirements.txt requirements-fairseq.txt
 TEST_LOCK := $(RUN_LOCK) $(wildcard requirements-test.txt)
 checksum = $(shell cat $(1) | cksum | cut -d' ' -f1)
 RUN_STAMP := $(VENV)/installed-$(call checksum,$(RUN_LOCK))
 TEST_STAMP := $(VENV)/installed-tests-$(call checksum,$(TEST_LOCK))
-# An environment of verified files has these stamps as well; one without them is not taken for verified.
+# An environment of verified files has these stamps as well; one without them does not count as verified.
 PLAIN_RUN_STAMP := $(RUN_STAMP)
 PLAIN_TEST_STAMP := $(TEST_STAMP)
 ifneq ($(HASHES),)
@@ -64,18 +64,18 @@ HASHED := envs/hashes/
 RUN_STAMP := $(VENV)/installed-verified-$(call checksum,$(RUN_LOCK:%=$(HASHED)%) $(HASHED)cuda.txt)
 TEST_STAMP := $(VENV)/installed-tests-verified-$(call checksum,$(TEST_LOCK:%=$(HASHED)%) $(HASHED)cuda.txt)
 endif
-# Nothing but what the file with hashes lists; packages without a wheel are built with tools from it, installed before.
-# pip's cache may hold a wheel that other tools built from the same source.
+# pip installs only files in the list with hashes; packages without a wheel are built with tools from it, installed
+# before. pip's cache may contain a wheel that other tools built from the same source.
 VERIFIED := --require-hashes --no-deps --no-build-isolation --no-cache-dir
 
-# pip builds packages without a wheel in environments of their own, with the newest tools unless constrained. pip reads
-# the first variable up to 26.1, the second from 25.3 on. Not the whole lock: of a missing package pip would say that it
-# conflicts with the constraint.
+# pip builds packages without a wheel in separate environments, with the newest tools unless constrained. pip reads the
+# first variable up to 26.1, the second from 25.3 on. The whole lock would not do: pip would report a missing package as
+# a conflict with the constraint.
 TOOLS := $(VENV)/build-tools.txt
 WRITE_TOOLS := sed -n '/^\(Cython\|numpy\|packaging\|setuptools\|wheel\)==/p' requirements.txt > "$(TOOLS)"
 $(RUN_STAMP) $(TEST_STAMP) wheels: export PIP_CONSTRAINT := $(strip $(PIP_CONSTRAINT) $(TOOLS))
 $(RUN_STAMP) $(TEST_STAMP) wheels: export PIP_BUILD_CONSTRAINT := $(strip $(PIP_BUILD_CONSTRAINT) $(TOOLS))
-# In a shell function. pip refuses the second for builds without an environment of their own.
+# This is used in a shell function. pip refuses the second variable for builds without a separate environment.
 RUN_PIP := env $$(case " $$* " in *" --no-build-isolation "*) echo "-u PIP_BUILD_CONSTRAINT" ;; esac) python -m pip
 
 # A stamp counts only in an environment that works: whole, of the right Python, not moved from elsewhere.
@@ -117,7 +117,7 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME]
 	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR"
 
-# The index and not the folder's own wheels: those may be out of date, and this machine has a network.
+# The index is used, not the folder's wheels: those may be out of date, and this machine has a network.
 mirror wheels: WHEELS_OF_MIRROR :=
 mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## collect all that a study needs without a network in a folder: MIRROR=FOLDER [STUDY=FILE] [WHEELS=0]
 	@python -m tools.mirror "$${STUDY:-config.yaml}" "$$MIRROR"
@@ -125,7 +125,7 @@ mirror: mirror-folder $(if $(filter 0,$(WHEELS)),$(RUN_STAMP),wheels) ## collect
 wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheels: MIRROR=FOLDER
 	@wheels="$$MIRROR/wheels"
 	$(WRITE_TOOLS)
-	# Whether a folder is enough to install from: pip resolves the locks against it alone.
+	# Checks that a folder is enough to install from: pip resolves the locks against it alone.
 	alone() { PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= python -m pip install -qq --dry-run --ignore-installed --no-index --find-links "$$@"; }
 	whole() { [ -d "$$1" ] && alone "$$1" -r requirements.txt && alone "$$1" --no-deps -r requirements-fairseq.txt; }
 	collect() {
@@ -138,7 +138,7 @@ wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheel
 	}
 	if ! whole "$$wheels" 2> /dev/null; then
 		echo "Collecting the packages of the environment in $$wheels; some minutes"
-		# In place when whole: an installation takes a folder of this name for all that there is.
+		# The folder appears once it is whole, because an installation reads a folder of this name as complete.
 		rm -rf "$$wheels.part"
 		if [ -n "$(HASHES)" ]; then
 			collect $(VERIFIED) -r $(HASHED)requirements.txt
@@ -146,7 +146,7 @@ wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheel
 		else
 			collect -r requirements.txt
 		fi
-		# The environment's own, where it still has it.
+		# The environment's pip, where it still has one.
 		collect --no-build-isolation --no-deps --find-links "$(FAIRSEQ)" -r requirements-fairseq.txt
 		whole "$$wheels.part"
 		rm -rf "$$wheels"
@@ -167,7 +167,7 @@ study-file:
 		exit 2
 	fi
 
-# The study that STUDY names, else the embedded one, by the name in its file.
+# The study of STUDY, or the embedded one, by the name in its file.
 STUDY_NAME = $$(sed -n "s/^study: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$${STUDY:-config.yaml}" | grep . || echo unnamed)
 # In YAML a quotation mark inside single ones is written twice.
 OF_STUDY = $(if $(STUDY),--configfile "$$STUDY") $(if $(MIRROR),--config "mirror='$${MIRROR//\'/\'\'}'")
@@ -204,7 +204,7 @@ overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, rebuilding th
 simulate: $(RUN_STAMP) ## simulate how often the report's words are wrong; rewrites docs/method/simulations.md, in minutes
 	@OMP_NUM_THREADS=1 python -m tools.simulate --processes $(CORES) $(ARGS)
 
-# Any Python will do: what needs the environment is left out where there is none.
+# Any Python suffices: checks of the environment are left out where there is none.
 doctor: ## check whether this machine can run a study, and say what to do; changes nothing: [STUDY=FILE] [MIRROR=FOLDER]
 	@for python in "$(BIN)/python" "$(PYTHON)" python3; do
 		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null; then
@@ -214,8 +214,8 @@ doctor: ## check whether this machine can run a study, and say what to do; chang
 	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
 	exit 1
 
-# By file: tests of one file share a study that takes minutes. In the folders' order: whole studies run first, and no long
-# file is left for the end.
+# Tests are distributed by file, since those of one file share a study that takes minutes. The folders' order runs whole
+# studies first, so that no long file is left for the end.
 PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: lint ## install if necessary, lint, run all but the slow tests: [TESTS=tests/unit]
@@ -252,7 +252,7 @@ test-env: $(TEST_STAMP) ## only install what the workflow and its tests need
 test-envs: $(TEST_STAMP) ## install each conda environment's packages with pip, alone, and run jobs in it; slow
 	@pytest tests/integration/test_isolated_environments.py --install-environments $(ARGS)
 
-# What the site holds: the pages and what they link to.
+# The site contains the pages and the files that they link to.
 SITE_PARTS := README.md CHANGELOG.md CONTRIBUTING.md LICENSE CITATION.cff config.yaml Snakefile docs published profiles schemas studies claims
 
 docs: ## build the documentation as a searchable site: site/index.html
@@ -283,7 +283,8 @@ clean: ## remove generated results and caches; downloads and environments stay, 
 # Wheels in the mirror (`make mirror`) replace the package index.
 WHEELS_OF_MIRROR := yes
 
-# Whether PyTorch's build needs CUDA's libraries: PyPI's does, and those of PyTorch's index have a local version (+cpu).
+# Checks whether PyTorch's build needs CUDA's libraries: PyPI's does, and those of PyTorch's index have a local version
+# (+cpu).
 NEEDS_CUDA := python -c 'import importlib.metadata, sys; sys.exit("+" in importlib.metadata.version("torch"))'
 
 # An install leaves $(VENV)/.unfinished behind from its first step to its last. If it is still there, pip was
@@ -298,7 +299,7 @@ if [ -n "$(HASHES)" ] && [ -n "$$offline" ]; then
 	echo "make: HASHES=1 verifies files of a package index, and $$offline holds packages that were built elsewhere. Leave HASHES out here, and give it to 'make wheels' instead." >&2
 	exit 1
 fi
-# Not the environment's own interpreter, which may be removed below.
+# The environment's interpreter may be removed below, so another one is used.
 python=$$(PATH="$${PATH#"$(BIN):"}"; command -v "$(PYTHON)" || true)
 if [ -z "$$python" ] || ! "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2> /dev/null; then
 	echo "make: Python 3.11 is needed, and '$(PYTHON)' is not one. Install it, or name it: make PYTHON=/path/to/python3.11" >&2
@@ -313,7 +314,7 @@ if [ -e "$(VENV)" ] && ! { $(HEALTHY); } 2> /dev/null; then
 	echo "$(VENV) is unfinished or broken: recreating it"
 	rm -rf "$(VENV)"
 fi
-# pip does not verify what is installed already.
+# pip does not verify installed packages.
 if [ -e "$(VENV)" ] && [ -n "$(HASHES)" ] && [ ! -e "$(RUN_STAMP)" ]; then
 	echo "$(VENV) was installed without hashes: recreating it"
 	rm -rf "$(VENV)"
@@ -338,7 +339,7 @@ pip_do() {
 		exit 1
 	fi
 }
-# Python compiles what is imported when it is imported: a fraction of all that lies here.
+# Python compiles modules when they are imported, a fraction of all that are installed.
 pip_install() { pip_do install --no-compile "$$@"; }
 endef
 
@@ -367,26 +368,26 @@ $(RUN_STAMP):
 		pip_install $(VERIFIED) -r $(HASHED)requirements.txt
 		if $(NEEDS_CUDA); then pip_install $(VERIFIED) -r $(HASHED)cuda.txt; fi
 	else
-		# PyTorch first and without the rest: the build of whichever the configured index or wheel folder offers. With it,
-		# what building fairseq needs, which then runs beside the installation of all else.
+		# PyTorch comes first and alone, in the build of the configured index or wheel folder. With it come the requirements
+		# of building fairseq, which then runs while everything else is installed.
 		pip_install -c requirements.txt $$(grep -E '^(torch|numpy|Cython|setuptools|wheel)==' requirements.txt)
 	fi
 	build_fairseq() {
 		log="$(VENV)/fairseq.log"
 		rm -rf "$(FAIRSEQ)"
-		# Its build must see the PyTorch above and not fetch another, and its list of needs is out of date.
+		# fairseq's build must see the PyTorch above and not fetch another, and its list of requirements is out of date.
 		pip_do download --no-build-isolation --no-deps --dest "$(FAIRSEQ)" $(if $(HASHES),--require-hashes) -r $(HASHED)requirements-fairseq.txt
 		for sdist in $$(cd "$(FAIRSEQ)" && find . -name '*.tar.gz'); do
 			mkdir "$(FAIRSEQ)/source"
 			tar --extract --strip-components=1 --directory="$(FAIRSEQ)/source" --file="$(FAIRSEQ)/$$sdist"
-			# Only the extensions up to the third: the others are compiled with all of PyTorch's headers, which takes four
-			# fifths of the build, and nothing here imports them (docs/method/performance.md).
+			# Only the extensions up to the third are built: the others are compiled with all of PyTorch's headers, which takes
+			# four fifths of the build, and nothing here imports them (docs/method/performance.md).
 			sed -i 's/ext_modules=extensions/&[:3]/' "$(FAIRSEQ)/source/setup.py"
 			pip_do wheel --no-build-isolation --no-deps --wheel-dir "$(FAIRSEQ)" "$(FAIRSEQ)/source"
 			rm -r "$(FAIRSEQ)/source" "$(FAIRSEQ)/$$sdist"
 		done
 	}
-	# A process group of its own, so that nothing of it outlives an interrupted installation.
+	# A separate process group ends with an interrupted installation.
 	set -m
 	build_fairseq &
 	set +m

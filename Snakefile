@@ -6,7 +6,7 @@ min_version("9.27")
 report: "report/workflow.rst"
 
 
-# Used with `--sdm apptainer` only; built from envs/workstation.def (docs/guides/containers.md).
+# This is used with `--sdm apptainer` only, and built from envs/workstation.def (docs/guides/containers.md).
 container: "workstation.sif"
 
 

@@ -26,13 +26,14 @@ from plain_commands import FRAMEWORKS, ROOT, Study, circumstances, timed
 from training.batching import count_updates
 from training.precision import resolve_precision
 
-# What each mode cuts down; None: the whole. `table`: all runs of the study, three seeds an arm, not some at once.
+# The reductions of each mode; None: no reduction. `table`: all runs of the study, three seeds per arm, one after
+# another.
 MODES = {
     "short": {"n_train": 400, "n_test": 400, "epochs": 1, "rounds": 2, "table": False},
     "epoch": {"n_train": 1800, "n_test": None, "epochs": 1, "rounds": 1, "table": False},
     "full": {"n_train": 1800, "n_test": None, "epochs": 5, "rounds": 1, "table": True},
 }
-# What is measured; `--keep` takes some of an earlier call's.
+# The parts that are measured; `--keep` takes some of an earlier call's.
 KINDS = ("plain", "tuned", "alone", "together", "table", "pretraining")
 # The open study's blocks, with the same optimizer on both sides.
 PRETRAINING = {
@@ -68,7 +69,7 @@ def seconds_an_update(folder):
             points = [(event.step, event.wall_time) for event in events.Scalars(tag)]
             if len(points) > len(longest):
                 longest = points
-    # One log call an interval: of several points of one update the first.
+    # One log call per interval; of several points of one update the first counts.
     points = sorted(dict(reversed(longest)).items())
     steps = [(t1 - t0) / (s1 - s0) for (s0, t0), (s1, t1) in zip(points, points[1:], strict=False)]
     return statistics.median(steps), points[0]
@@ -100,7 +101,7 @@ def measure_pretraining(study, side, threads):
 
 
 class Measured:
-    """What was measured, each part written down at once, so that a benchmark that was stopped can go on.
+    """The measurements, each written at once, so that a stopped benchmark can resume.
 
     Attributes:
         folder: where the parts lie.

@@ -4,8 +4,8 @@ import statistics
 
 from plain_commands import FRAMEWORKS
 
-# What is aimed at: the largest ratio workflow / plain, the smallest share of the peak in per cent, the largest process
-# in MB; of pretraining 1.5 times the tokens a second of the first published one (on an AMD EPYC with bfloat16).
+# The targets: the largest ratio workflow / plain, the smallest share of the peak in per cent, the largest process in
+# MB; for pretraining 1.5 times the tokens a second of the first published one (on an AMD EPYC with bfloat16).
 AIMS = {"table": 0.18, "share_of_peak": 65, "peak_mb": 1500, "tokens_per_second": 6680}
 
 
@@ -63,7 +63,7 @@ def markdown(record):
         "startup_seconds": ("until its first update", "s"),
         "peak_mb": (f"largest process (aim: {AIMS['peak_mb']})", "MB"),
     }
-    # Records of before have no tuned side.
+    # Earlier records have no tuned side.
     sides = {"": record["runs"], "; plain is tuned": record.get("tuned", {})}
     for framework in FRAMEWORKS:
         for key, (name, unit) in names.items():

@@ -41,7 +41,7 @@ rule third:
 N_ARMS = 3  # of the embedded study
 # {seeds: aim}; 3 333 seeds of three arms are 10 000 runs.
 AIMS = {1000: "at most 1.5 x", 3333: "below 60 s"}
-# Half of what it took on two cores, from a nearby index, before fairseq was built beside the rest.
+# Half of the time on two cores, from a nearby index, before fairseq was built beside the rest.
 AIM_OF_INSTALLATION = "at most 125 s"
 
 

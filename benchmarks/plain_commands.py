@@ -1,4 +1,4 @@
-"""What the benchmarks share: a prepared study, the plain commands on it, and what a command cost."""
+"""Shared parts of the benchmarks: a prepared study, the plain commands on it, and a command's cost."""
 
 import glob
 import os

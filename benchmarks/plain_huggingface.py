@@ -1,4 +1,4 @@
-"""What a user would run instead: the sequence-classification recipe of Transformers' examples, every review padded.
+"""The alternative of a user: the sequence-classification recipe of Transformers' examples, every review padded.
 
 Stock `Trainer`, float32, AdamW of PyTorch, random order, padding to the model's longest input, the test reviews
 scored at the end. What it trains is what the workflow trains, so that only the way differs: the workflow's own fresh

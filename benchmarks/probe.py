@@ -90,7 +90,7 @@ def main(arguments=None):
         for layer in range(len(entropy) + 1):
             first, mean = (read_off(kept[layer, name], labels) for name in ("first", "mean"))
             said = f", attention's entropy {entropy[layer - 1]:.2f} nats" if layer else ""
-            # All texts begin with the same token, so that its embedding says nothing.
+            # All texts begin with the same token, so its embedding is uninformative.
             print(f"  layer {layer}: mean {mean:.3f}" + (f", first {first:.3f}{said}" if layer else ""), flush=True)
 
 

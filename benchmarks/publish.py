@@ -12,7 +12,7 @@ from plain_commands import FRAMEWORKS, ROOT
 from tools.publish import with_block
 
 FOLDER = os.path.join(ROOT, "published", "benchmarks")
-# Of each benchmark's results what is published, by the name it gets.
+# The published files of each benchmark's results, by their new names.
 FILES = {
     f"{mode}.{ending}": os.path.join(f"benchmark-{mode}", f"benchmark.{ending}")
     for mode in ("short", "epoch", "full")

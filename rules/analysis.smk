@@ -1,4 +1,4 @@
-"""From finished runs to what they say: tables, statistics, parameter counts, claims, figures."""
+"""From finished runs to their results: tables, statistics, parameter counts, claims, figures."""
 
 from analysis.products.errors import run_keys
 from finetuning.learning_curves import learning_points
@@ -6,7 +6,7 @@ from study.questions import REGISTER, asked_by, measures_asked
 
 QUESTIONS = asked_by(config)
 
-# Whose tensors are counted.
+# The tensors of these models are counted.
 COUNTED = {
     **({"checkpoint": "<results>/checkpoint/model.pt"} if USES_CHECKPOINT else {}),
     **{
@@ -16,7 +16,7 @@ COUNTED = {
     },
     **{f"{framework}, fine-tuned": first_run(framework, "selected") for framework in sorted(FIRST_RUNS)},
 }
-# A parameter that a study without subsets lacks, so that its tables are as they were.
+# A study without subsets lacks this parameter, so that its tables stay as they were.
 SUBSET_SIZES = (
     {"subsets": {name: arm.get("n_train") for name, arm in config["finetuning"]["arms"].items()}} if SUBSETS else {}
 )
@@ -60,7 +60,7 @@ rule aggregate_runs:
         "../envs/report.yaml"
     params:
         **SUBSET_SIZES,
-        # Those whose runs have a curve, where not all have.
+        # The arms whose runs have a curve, where not all have.
         **({} if len(TRAINED) == len(ARMS) else {"curved": list(TRAINED)}),
         study=config["study"],
     script:
@@ -125,7 +125,7 @@ if QUESTIONS:
             run_keys=run_keys(config),
             names=list(LINEAR),
             questions=QUESTIONS,
-            # What the start of the study wrote, on this machine.
+            # The start of the study wrote this on this machine.
             register=f"{RESULTS}/{REGISTER}",
             versions=[file_digest(measures.file(name)) for name in measures_asked(QUESTIONS)],
         script:
@@ -137,7 +137,7 @@ if learning_points(config["finetuning"]):
     rule tabulate_learning_curves:
         input:
             **inputs(runs="runs", predictions="predictions"),
-            # It says how many updates the whole checkpoint had.
+            # It has the number of updates of the whole checkpoint.
             pretraining=[f"<results>/{product('pretraining').path}"] if KEPT else [],
         output:
             **outputs("tabulate_learning_curves"),
@@ -161,7 +161,7 @@ rule build_parameter_ledger:
     params:
         names=list(COUNTED),
         configured={
-            # Another's checkpoint brings a vocabulary of its own.
+            # An external checkpoint brings another vocabulary.
             **({"vocab_size": config["checkpoint"]["sentencepiece"]["vocab_size"]} if SOURCE == "pretrain" else {}),
             **{key: ARCHITECTURE[key] for key in ("width", "ffn_width", "layers", "max_positions")},
         },

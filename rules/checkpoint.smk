@@ -4,7 +4,7 @@ from study.addresses import checkpoint_files, kept_file, kept_updates
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
 SOURCE = config["checkpoint"]["source"]
-# Asked for by `all` where the study fetches both forms of the checkpoint; no arm depends on it.
+# `all` requests this where the study fetches both forms of the checkpoint; no arm depends on it.
 FETCHED_COMPARISON = []
 # Updates of the pretraining that arms start from, and those whose weights a pretraining here keeps.
 KEPT = kept_updates(config)
@@ -54,7 +54,7 @@ if SOURCE == "pretrain" and CORPUS["tables"]:
     rule filter_corpus_tables:
         input:
             files=retrieved(*(url for entry in CORPUS["tables"] for url in entry["urls"])),
-            # Read only to keep out of the corpus what shares words with them.
+            # These are read only to exclude texts that share words with them from the corpus.
             held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
         output:
             **outputs("filter_corpus_tables"),
@@ -72,7 +72,7 @@ if SOURCE == "pretrain" and CORPUS["tables"]:
 
 
 if SOURCE == "pretrain":
-    # Parameters that a study without tables lacks, so that its corpus is as it was.
+    # A study without tables lacks these parameters, so that its corpus stays as it was.
     TABLE_REPEATS = {"tables": [entry["repeat"] for entry in CORPUS["tables"]]} if CORPUS["tables"] else {}
 
     rule build_corpus:
@@ -129,7 +129,7 @@ if SOURCE == "pretrain":
             mem_mb=grow(3000),
             runtime=grow("30m"),
         params:
-            # Where a block is one text, <s> and </s> leave it two pieces less.
+            # Where a block is one text, <s> and </s> leave two pieces less for it.
             limit=(
                 config["checkpoint"]["pretraining"]["tokens_per_sample"] - 2
                 if config["checkpoint"]["pretraining"]["sample_break_mode"] == "eos"
@@ -178,7 +178,7 @@ if SOURCE == "pretrain":
         params:
             **({"keep": KEEP} if KEEP else {}),
             architecture=ARCHITECTURE,
-            # Without what changes nothing of the training.
+            # Settings that do not affect the training are left out.
             pretraining={
                 key: of
                 for key, of in config["checkpoint"]["pretraining"].items()
@@ -189,7 +189,8 @@ if SOURCE == "pretrain":
             "../scripts/checkpoint/pretrain.py"
 
 
-# Apart from the weights: the reviews are tokenized and compared while the checkpoint is still being pretrained.
+# This is separate from the weights, so that reviews are tokenized and compared while the checkpoint is still being
+# pretrained.
 rule convert_tokenizer:
     input:
         dictionary="<results>/checkpoint/dict.txt",

@@ -1,10 +1,10 @@
-"""What the rules of every room share: the study's settings, its paths, what each rule has; no rules."""
+"""Shared by the rules of every room: the study's settings, its paths, each rule's common parts; no rules."""
 
 import re
 import shutil
 import sys
 
-# This project's folder, also where another workflow has it as a module.
+# This project's folder, also where another workflow uses it as a module.
 ROOT = os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True))
 if not os.path.isdir(ROOT):
     raise WorkflowError(
@@ -39,11 +39,12 @@ TERMINAL = install(workflow)
 try:
     for file in workflow.overwrite_configfiles:
         check_file(file)
-    # A profile or the Makefile would not do: every job's Snakemake reads this again, on whatever machine.
+    # A profile or the Makefile would not suffice: every job's Snakemake reads this again, on any machine.
     leave_out_home()
     pin_build_tools()
     check_named(config, workflow.overwrite_configfiles)
-    # `configfile` would not do: a study's arms replace the default ones, and a module's settings would replace all.
+    # `configfile` would not suffice: a study's arms replace the default ones, and a module's settings would replace
+    # all.
     config = with_defaults(config, ROOT)
     PINS = check_study(config, ROOT)
     RETRIEVALS = retrievals(config, PINS)
@@ -69,7 +70,7 @@ wildcard_constraints:
 
 # They are kept, because `workflow` has those of an importing workflow once the rules are read.
 PATHVARS = workflow.pathvars
-# A module's `prefix` is put before the files of rules; parameters and locks need it, too.
+# A module's `prefix` is put before the files of rules; parameters and locks also need it.
 RESULTS, RESOURCES = (
     workflow.modifier.path_modifier.replace_prefix(PATHVARS.apply(folder)) for folder in ("<results>", "<resources>")
 )
@@ -80,7 +81,7 @@ if TERMINAL:
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)
 
-# Trainings record the leading measure, too.
+# Trainings also record the leading measure.
 FINETUNING = config["finetuning"] | {"measure": config["measure"]}
 # The files of the measures that choose epochs or lead, which scripts load by name.
 CHOOSING = [
@@ -90,16 +91,16 @@ ARMS = arms_in(config)
 SEEDS = config["finetuning"]["seeds"]
 # The simple models, of one run each.
 LINEAR = linear_arms(config["finetuning"])
-# What the arms start from, and which of it is others' (`finetuning.models`).
+# The models that arms start from, and those among them that are external (`finetuning.models`).
 STARTS = list(dict.fromkeys(arm.model for arm in ARMS.values() if arm.model != NONE))
 FOREIGN = [name for name in STARTS if name != CHECKPOINT]
 # Where no arm does, nothing of the checkpoint is made.
 USES_CHECKPOINT = uses_checkpoint(config)
 SPLITS = ("train", "valid", "test")
-# Sizes of the subsets that arms learn from, where not from all training reviews: each a split of its own, `train-300`.
+# Sizes of the subsets that arms learn from, where not from all training reviews; each is a split, such as `train-300`.
 SUBSETS = sorted({arm["n_train"] for arm in config["finetuning"]["arms"].values() if arm.get("n_train")})
 ALL_SPLITS = (*SPLITS, *(f"train-{n}" for n in SUBSETS))
-# Whether the weights of every epoch are kept.
+# True where the weights of every epoch are kept.
 KEEPS_CHECKPOINTS = config["finetuning"]["keep_checkpoints"] or config["finetuning"]["evaluation"]["test_curves"]
 # A job on another machine has the code and no repository.
 COMMIT = os.environ["STUDY_COMMIT"] = commit(ROOT) or os.environ.get("STUDY_COMMIT", "")
@@ -182,17 +183,17 @@ def outputs(rule):
 
 
 def recorded():
-    """What guests add to what the settings and the provenance record, as inputs."""
+    """The additions of guests to the records of settings and provenance, as inputs."""
     return {name: [f"<results>/{file}" for file in files] for name, files in merged("recorded", config).items()}
 
 
 def parity(*splits):
-    """The proofs that two frameworks see the same token ids, which a framework's own rules may offer."""
+    """The proofs that two frameworks see the same token ids, which a framework's rules may offer."""
     return []
 
 
 def finished(wildcards):
-    """An input function of `all`: what the page links to and rests on, so that what was deleted is made again.
+    """An input function of `all`: the files that the page uses and links to, so that deleted ones are made again.
 
     Where only the page was asked for, Snakemake would not miss them. Not what a job measured of itself: a training is
     not repeated for a lost benchmark.
@@ -224,12 +225,12 @@ def unwatched(value):
 
 
 def retrieved(*urls):
-    """Where addresses lie once retrieved: laid out as in a mirror."""
+    """The places of retrieved addresses, laid out as in a mirror."""
     return [f"<resources>/{mirror_path(url)}" for url in urls]
 
 
 def state(place):
-    """Where a job keeps the state that the next one resumes from after a kill: no output, since those are wiped."""
+    """The place of the state that a killed job resumes from: no output, since those are wiped."""
     return os.path.join(RESULTS, "state", place)
 
 
@@ -255,7 +256,7 @@ def class_names(wildcards):
 
 
 DIGESTS = Digests(RESULTS)
-# Of the study's local tables: a change is a parameter's and reruns.
+# A change of the study's local tables changes this parameter and reruns.
 TABLE_DIGESTS = DIGESTS.of_all(local_tables(config["data"]))
 RUN_FILES = RunFiles(config, path, retrieved, DIGESTS.of_all)
 START = Start(workflow, config, ROOT, (RESULTS, RESOURCES), PINS, DIGESTS)

@@ -5,7 +5,7 @@ from study.addresses import record_path, source_addresses
 # `data.table` as `build_splits` takes it, or None.
 TABLE = table_settings(config["data"])
 
-# What the audit reads of the checkpoint, and of others' models.
+# The audit reads these of the checkpoint and of external models.
 AUDITED = (
     {"model": "<results>/checkpoint/sentencepiece.bpe.model", "dictionary": "<results>/checkpoint/dict.txt"}
     if USES_CHECKPOINT
@@ -13,8 +13,8 @@ AUDITED = (
 )
 CORPORA = [f"<results>/checkpoint/corpus/{split}.txt" for split in ("train", "valid")]
 
-# A download is a download, whatever it brings: one script. The files lie in `resources/HOST/PATH`, shared by all
-# studies; a small record of what came lies beside them.
+# One script makes every download. The files are in `resources/HOST/PATH`, shared by all studies; a small record of each
+# is beside it.
 for name, entry in RETRIEVALS.items():
 
     rule:
@@ -27,14 +27,14 @@ for name, entry in RETRIEVALS.items():
             f"<logs>/retrieve/{name}.log",
         benchmark:
             f"<benchmarks>/retrieve/{name}.tsv"
-        # `--retries` is for jobs; the script itself tries a download again.
+        # `--retries` is for jobs; the script itself repeats a failed download.
         retries: 0
         localrule: True
         conda:
             "../envs/data.yaml"
         params:
             **entry,
-            # Where a file comes from does not change it.
+            # The origin of a file does not change it.
             mirror=unwatched(config["mirror"]),
         script:
             "../scripts/data/retrieve.py"

@@ -5,7 +5,7 @@ import pathlib
 import frameworks
 from finetuning.protocol import arm_settings, arm_training, framework_settings
 
-# Training sees `train-valid` only; the test reviews are a folder of their own.
+# Training sees `train-valid` only; the test reviews have a separate folder.
 PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
 PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
 # The first part of several that hold a split.
@@ -14,17 +14,17 @@ PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in 
 FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.items()) if arm.model == CHECKPOINT}
 # The arms whose runs have checkpoints.
 TRAINED = {name: arm for name, arm in ARMS.items() if frameworks.load(arm.framework).CHECKPOINTS}
-# What arms start from, by name: the models, and the checkpoint at earlier updates.
+# The starts of arms by name: the models, and the checkpoint at earlier updates.
 PROVED = {model: RUN_FILES.model_folder(model) for model in STARTS} | {
     f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
 }
-# The frameworks that have rules of their own; the others get the ones below.
+# The frameworks that have rules; the others get the ones below.
 OWN_RULES = sorted(path.stem for path in pathlib.Path(ROOT, "rules", "frameworks").glob("*.smk"))
 PLAIN = [name for name in frameworks.names() if name not in OWN_RULES]
 
 
-# The rules of a framework that needs inputs of its own; they come first because others ask for what they offer.
-# Their outputs are spelled out: Snakemake constrains no wildcard inside `<run>`.
+# The rules of a framework that needs additional inputs come first, because others use their outputs. These are spelled
+# out: Snakemake constrains no wildcard inside `<run>`.
 for name in OWN_RULES:
 
     include: f"frameworks/{name}.smk"
@@ -70,7 +70,7 @@ rule tokenize_texts:
         "../scripts/finetuning/tokenize_texts.py"
 
 
-# For the audit: token ids are cut to the model's length, and a text's whole length is asked for.
+# The audit needs a text's whole length, and token ids are cut to the model's.
 rule measure_tokens:
     input:
         reviews=expand("<results>/data/{split}.review", split=SPLITS),
@@ -123,7 +123,7 @@ for name in PLAIN:
         script:
             "../scripts/finetuning/train_plainly.py"
 
-    # Without the labels, which `join_labels` adds.
+    # The labels are left out; `join_labels` adds them.
     rule:
         name:
             f"evaluate_{name}"
@@ -157,7 +157,7 @@ rule join_labels:
         reviews=made("test_reviews"),
         labels="<results>/data/test.label",
         selected="<run>/selected.json",
-        # Of the same training, and no reason to evaluate again.
+        # They come from the same training, and are no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
     output:

@@ -4,7 +4,7 @@ from lab.framework_jobs import data_jobs, first_trainings, in_json, run_jobs
 from lab.guest import CLAIMED
 from study.products import products
 
-# Whether the texts are a table of one's own, which the lab's reports say nothing of.
+# True where the texts are a user's table, which the lab's reports do not cover.
 OWN_TEXTS = config["data"]["source"] == "table"
 CLAIM_TABLES = {
     **{f"{name}.tsv": workflow.source_path(f"../claims/{name}.tsv") for name in ("published_runs", "published_points")},
@@ -17,8 +17,8 @@ FRAMEWORK_BENCHMARKS = [path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, 
 
 if made("framework_steps"):
 
-    # No part of what `make regenerate` makes again: like the parameter ledger it is read from files that only a study
-    # that has run holds.
+    # `make regenerate` does not make it: like the parameter ledger it is read from files that only a finished study
+    # has.
     rule compare_frameworks:
         input:
             **{
@@ -76,7 +76,7 @@ rule derive_parameters:
 
 rule check_claims:
     input:
-        # What the lab's reports say is said of their reviews.
+        # The lab's reports concern their reviews.
         published=[] if OWN_TEXTS else workflow.source_path("../claims/published.yaml"),
         reports=workflow.source_path("../claims/reports.tsv"),
         study_claims=[workflow.source_path(os.path.join(ROOT, file)) for file in config["claims"]],

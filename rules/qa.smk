@@ -11,10 +11,10 @@ QA_ARMS = qa_arms(QA)
 QA_EMBEDDED = QA["base"]["embedded"] if QA["base"]["source"] == "embedded" else None
 QA_READS_TABLES = bool(QA_EMBEDDED and QA_EMBEDDED["corpus_tables"])
 if QA_EMBEDDED:
-    # What an input tells is no parameter.
+    # A fact that an input gives is no parameter.
     QA_EMBEDDED = {key: value for key, value in QA_EMBEDDED.items() if key != "corpus_tables"}
-# What the base model is made from, and the file of pairs; none for embedded ones, and where the study forgot a path (the
-# script says so).
+# The sources of the base model, and the file of pairs; none for embedded ones, and where the study forgot a path (the
+# script reports it).
 BASE_FILES = [local(QA["base"]["folder"])] if QA["base"]["source"] == "folder" and QA["base"]["folder"] else []
 BASE_FILES += retrieved(*QA_ADDRESSES["hub"], *QA_ADDRESSES["corpus"])
 QA_PAIRS = [local(QA["data"]["file"])] if QA["data"]["source"] == "file" and QA["data"]["file"] else []
@@ -86,7 +86,7 @@ rule finetune_lora:
         lora=lambda wildcards: without_saves(QA_ARMS[wildcards.arm]["lora"]),
         training=lambda wildcards: without_saves(QA_ARMS[wildcards.arm]["training"]),
         template=lambda wildcards: QA["prompt"],
-        # A function of `threads`, too: see `unwatched`.
+        # This is also a function of `threads`: see `unwatched`.
         save_every=lambda wildcards, threads: QA_ARMS[wildcards.arm]["training"]["save_every"],
     script:
         "../scripts/qa/finetune_lora.py"
@@ -151,7 +151,7 @@ rule score_answers:
 
 if SWEPT["ranks"]:
 
-    # Every rank of the sweep in one job; a rank has its place below all the same.
+    # Every rank of the sweep is trained in one job, and each has a place below.
     rule sweep_lora_ranks:
         input:
             train="<results>/qa/data/train.jsonl",
@@ -190,7 +190,7 @@ if SWEPT["ranks"]:
 
 rule build_lora_ledger:
     input:
-        # From the configuration alone: neither the weights nor a base made here are waited for.
+        # It needs only the configuration and waits neither for the weights nor for a base made here.
         files=[
             file for file in BASE_FILES if QA["base"]["source"] == "folder" or os.path.basename(file) == "config.json"
         ],
@@ -209,7 +209,7 @@ rule build_lora_ledger:
         "../scripts/qa/build_lora_ledger.py"
 
 
-# With `export_models`; not part of `all`.
+# It runs with `export_models`, and is no part of `all`.
 rule export_adapter:
     input:
         **inputs(runs="qa_runs", summary="qa_summary"),

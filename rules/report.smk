@@ -1,8 +1,8 @@
-"""The page, what checks it, and what made its numbers."""
+"""The page, its check, and the provenance of its numbers."""
 
 from report.sections import templates
 
-# Every file that the page rests on: what `build_report` reads, `check_report` reads again.
+# Every file that the page uses: `build_report` reads it, and `check_report` reads it again.
 PAGE = {
     **{row.key: made(row.key) for row in chosen(config, page=True)},
     "parity": parity(*ALL_SPLITS),
@@ -30,7 +30,8 @@ rule record_provenance:
         records=made("run_records"),
         predictions=made("predictions"),
         manifest=made("manifest"),
-        # What the report shows; the crate gives their hashes. The page reads the crate, so its hash cannot be in it.
+        # These are in the report, and the crate gives their hashes. The page reads the crate, so its hash cannot be in
+        # it.
         tables=[
             *linear("<results>/finetuning/{arm}/seed0/run.json"),
             *linear("<results>/predictions/{arm}/seed0.tsv"),
@@ -49,10 +50,10 @@ rule record_provenance:
         "../scripts/report/record_provenance.py"
 
 
-# All that the page is built from: its files, what it links to, and its templates.
+# The page is built from its files, the files that it links to, and its templates.
 BUILT_FROM = {
     **PAGE,
-    # The page links to them: both builds must find the same.
+    # The page links to them, and both builds must find the same.
     "pngs": [f"<results>/{file}" for row in chosen(config) if row.key.endswith("_png") for file in row.paths(config)],
     "provenance": made("provenance"),
     "templates": [workflow.source_path(path) for path in templates()],

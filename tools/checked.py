@@ -1,4 +1,4 @@
-"""Whether a study's files are those that its records name, before a tool reads or copies them."""
+"""Check that a study's files are those that its records name, before a tool reads or copies them."""
 
 import os
 from urllib.parse import unquote

@@ -40,11 +40,11 @@ CONCLUSIONS, PUBLISHED, RUNS, POINTS = (
     for name in ("conclusions.yaml", "published.yaml", "published_runs.tsv", "published_points.tsv")
 )
 ALPHA = 0.05
-# A sentence that is asked of two splits.
+# A sentence about two splits.
 SPLITS = {"valid": "validation", "test": "test"}
 # Verdicts of claims and the CSS classes of their cells.
 VERDICTS = {HOLDS: "shown", FAILS: "against", NOT_SETTLED: "open", UNDECIDED: "undecided"}
-# What makes two studies' questions the same.
+# Two studies' questions are the same where these keys agree.
 SAME_QUESTION = ("contrast", "measure", "equal_within")
 NEEDED = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
 
@@ -110,7 +110,7 @@ class Side:
 
 
 def check_runs(table, runs):
-    """Refuse runs whose test accuracy is no fraction, and a run that stands twice: both would be averaged unseen.
+    """Refuse runs whose test accuracy is no fraction, and a run that occurs twice: both would be averaged silently.
 
     Raises:
         StudyError: such a run; names the table, and the line or the run.
@@ -316,7 +316,7 @@ def main(first, second, path):
     names = " and ".join(side.name for side in sides if side.synthetic)
     noun = sides[0].noun if sides[0].noun == sides[1].noun else {"one": "text", "many": "texts"}
     page = Page(TEMPLATES, names, {arm: colour for arm, (*_, colour) in looks.items()}, arms=looks, noun=noun)
-    # The lab's conclusions are about its reviews: two studies of others' texts are not asked.
+    # The lab's conclusions concern its reviews, so two studies of other texts are left out.
     asked = [] if all(side.noun != REVIEWS for side in sides) else conclusions_asked(sides)
     pairs, questions = pairs_of(sides), asked_by_both(sides)
     facts = {"sides": sides, "alpha": ALPHA, "level": str(LEVEL), "verdict_classes": VERDICTS}

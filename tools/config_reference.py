@@ -18,7 +18,7 @@ SCHEMA = os.path.join(ROOT, "schemas", "config.schema.yaml")
 # Longer defaults are left to config.yaml.
 WIDEST = 48
 KINDS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "`true` or `false`"}
-# The schema's own forms, in fewer words than its messages.
+# The schema's forms, in fewer words than its messages.
 FORMS = {
     "address": "address",
     "url": "address",
@@ -57,7 +57,7 @@ def comments(text):
         for key, value in node.value:
             name = f"{path}{key.value}"
             number = key.start_mark.line
-            # A value may hold the sign in quotes, without spaces around it.
+            # A quoted value may contain the sign, without spaces around it.
             behind = re.search(r" # (.*)$", lines[number])
             above = []
             while number and lines[number - 1].lstrip().startswith("# "):
@@ -89,7 +89,7 @@ def allowed(schema, definitions):
     if form in FORMS:
         return FORMS[form] + (" or `null`" if "null" in schema.get("type", []) else "")
     options = schema.get("oneOf") or schema.get("anyOf")
-    # Before a constant, which may be that of one of them.
+    # This precedes a constant, which may be that of one of them.
     if options:
         words = [allowed(resolved(option, definitions), definitions) for option in options]
         return " or ".join([word for word in words if word != "`null`"] + [word for word in words if word == "`null`"])

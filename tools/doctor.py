@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Seconds that a tool, and the imports of PyTorch and its company, may take.
+# The time limit in seconds of a tool, and of importing PyTorch and other packages.
 PATIENCE, IMPORT_PATIENCE = 20, 300
 ASK_PYTHON = """
 import importlib.util, json, os, sys, sysconfig
@@ -38,7 +38,7 @@ print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "usabl
 """
 
 Finding = collections.namedtuple("Finding", "status name found remedy")
-# `broken`: why the environment cannot be used, or None.
+# `broken` is the reason why the environment cannot be used, or None.
 Case = collections.namedtuple("Case", "root python venv broken mirror study")
 ok = functools.partial(Finding, "ok", remedy="")
 warn = functools.partial(Finding, "warn")
@@ -145,8 +145,8 @@ def check_python(case):
 
 
 def check_compiler(case):
-    """What builds fairseq, once: the C++ compiler and Python's header."""
-    # Built already, or a wheel of it in the mirror.
+    """The requirements for building fairseq, once: the C++ compiler and Python's header."""
+    # It is already built, or the mirror has a wheel.
     built = "fairseq-fixed" in installed(case) or glob.glob(
         f"{glob.escape(case.mirror or '')}/wheels/fairseq_fixed-*.whl"
     )
@@ -207,7 +207,7 @@ def check_environment(case):
 
 
 def check_frameworks(case):
-    """Whether the environment's main packages work, and the GPU: the driver's word and PyTorch's."""
+    """Check the environment's main packages, and the GPU by its driver and PyTorch."""
     reported = {}
     if not case.broken:
         status, output = run([os.path.join(case.venv, "bin", "python"), "-c", ASK_TORCH], IMPORT_PATIENCE)
@@ -222,7 +222,7 @@ def check_frameworks(case):
 
 
 def check_gpu(reported):
-    """Return the finding about the GPU; `told` is PyTorch's answer to `ASK_TORCH`, empty where there is none."""
+    """Return the finding about the GPU; `reported` is PyTorch's answer to `ASK_TORCH`, empty where there is none."""
     if not shutil.which("nvidia-smi"):
         return ok("gpu", "none (no nvidia-smi): the CPU is used")
     status, output = run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
@@ -248,7 +248,7 @@ def check_processor(case, cpuinfo="/proc/cpuinfo"):
     """Yield what `precision: auto` trains in without a GPU, where Linux says what the processor can."""
     with contextlib.suppress(OSError), open(cpuinfo, encoding="utf-8") as handle:
         words = set(handle.read().split())
-        # As training.precision.has_fast_bfloat16, which needs PyTorch.
+        # The rule is that of training.precision.has_fast_bfloat16, which needs PyTorch.
         if "amx_bf16" in words or ("avx512_bf16" in words and "GenuineIntel" not in words):
             yield ok("processor", "fast bfloat16 (AMX or AMD's AVX512-BF16): `precision: auto` trains in bfloat16")
         else:
@@ -319,7 +319,7 @@ def main(arguments=None):
     parser.add_argument("--python", default="python3.11", help="Python to make the environment with (%(default)s)")
     parser.add_argument("--json", action="store_true", help="a JSON list in place of lines")
     options = parser.parse_args(arguments)
-    # A name may hold what the terminal cannot show.
+    # A name may contain characters that the terminal cannot show.
     sys.stdout.reconfigure(errors="backslashreplace")
     broken = environment_fault(options.venv)
     case = Case(ROOT, options.python, options.venv, broken, options.mirror, options.study)

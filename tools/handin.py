@@ -34,9 +34,9 @@ from tools.checked import check_results
 from tools.published_answers import answer
 from tools.typed_numbers import typed_number
 
-# A column of a two-column article, and its whole width, in inches; smallest text there, in points.
+# The widths in inches of a column of a two-column article and of its page, and the size of its smallest text in points.
 COLUMN, PAGE_WIDTH, SMALLEST = 3.35, 6.9, 6.0
-# What every hand-in reads; the crate names what else a study has.
+# Every hand-in reads these; the crate names a study's further files.
 READ = (
     "runs.tsv",
     "history.tsv",
@@ -135,7 +135,7 @@ def numbers(folder):
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
     names = ("n_train", "n_valid", "n_test")
     if len({row["n_train"] for row in runs}) > 1:
-        # Arms with an `n_train` of their own: no one size is the study's.
+        # Where arms have an `n_train`, the study has no single size.
         names = names[1:]
         for line, row in enumerate(runs, start=2):
             add(f"arms.{row['arm']}.n_train", FILTERS["integer"](row["n_train"]), "runs.tsv", line)
@@ -220,7 +220,7 @@ def methods(folder):
     if not found:
         raise StudyError(f"{folder}/report.html has no methods: build it again (make regenerate)")
     paragraphs = re.findall(r"<p>(.*?)</p>", found[1], re.DOTALL)
-    # Spaces that must not break stay.
+    # Non-breaking spaces stay.
     texts = (re.sub(r"[ \n]+", " ", html.unescape(re.sub("<[^>]+>", "", part))).strip(" ") for part in paragraphs)
     return "\n\n".join(texts)
 

@@ -12,7 +12,7 @@ from study.download import retrieve
 from study.pins import mirror_path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What lies in a mirror, in the form that `sha256sum --check` reads; all studies share it.
+# The list of a mirror's files, in the form that `sha256sum --check` reads; all studies share it.
 SUMS = "SHA256SUMS"
 
 

@@ -31,15 +31,15 @@ USAGE = (
     "[MODEL=FOLDER or OWNER/NAME of the hub]"
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-# As many as `data.labels` takes, and as long as each may be.
+# `data.labels` takes at most this many labels of this length.
 MOST_CLASSES, LONGEST_NAME = 200, 100
-# As in config.yaml, where the texts bear it.
+# The number of config.yaml, where the texts suffice.
 VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32
-# Passes over the training texts that the small checkpoint makes, if that is less than `UPDATES`.
+# The small checkpoint makes this many passes over the training texts, if that is less than `UPDATES`.
 PASSES = 60
-# Tokens of a word, roughly: with that vocabulary, and with a smaller one; tokens of an input are a multiple of 32.
+# Approximate tokens per word, with that vocabulary and with a smaller one; tokens of an input are a multiple of 32.
 TOKENS_PER_WORD, TOKENS_PER_WORD_OF_FEW, STEP, LONGEST = 1.6, 3, 32, 512
-# At most, where texts are measured in characters.
+# The most tokens where texts are measured in characters.
 TOKENS_PER_CHARACTER = 1
 
 
@@ -53,7 +53,7 @@ def columns_in(path, named):
     given = [name for name in named.values() if name]
     if not all(re.fullmatch(r"[1-9]\d*", name) for name in given):
         return named
-    # A name may be a number, as 2024 is; a faulty table is told where it is read.
+    # A name may be a number, as 2024 is; a faulty table is reported where it is read.
     with contextlib.suppress(StudyError):
         read_rows(path, given)
         return named
@@ -167,7 +167,7 @@ def sizes(train):
     """
     texts, unit = train["text"], train["unit"].iloc[0]
     n_words, n_signs = len(set(" ".join(texts).split())), len(set("".join(texts)))
-    # Merging pieces makes at least each different word; a fifth of the texts is held out and so are their words.
+    # Merging pieces makes at least each different word; a fifth of the texts is held out with its words.
     most = max(VOCABULARY, 2 * n_signs)
     vocab_size = min(most, max(100, n_signs + n_words // 2))
     long = int(train["length"].quantile(0.95))
@@ -280,7 +280,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies", mi
     check_headers(frame, files, columns)
     labels = classes_of(frame)
     check_labels(frame, files)
-    # What the study itself would refuse.
+    # The study itself would refuse these.
     read_table(list(files.values()), list(files), columns, labels)
     with atomic_path(path) as temporary:
         write_text(temporary, study_text(name, files, columns, frame, labels, entry))

@@ -29,7 +29,7 @@ from tools.published_conclusions import PUBLISHED, conclusions
 from tools.published_curves import by_amount
 from tools.published_recipes import by_recipe, chosen, spread
 
-# What the pages and the comparison rest on; the rest is what the report links to.
+# The pages and the comparison use these; the report links to the rest.
 FILES = (
     "report.html",
     "report_numbers.tsv",
@@ -40,19 +40,19 @@ FILES = (
     "baselines.tsv",
     "figures/arms.svg",
 )
-# The same, of a study that pretrains, asks its own questions, or has a guest.
+# The same for a study that pretrains, has questions, or has a guest.
 WHERE_MADE = (
     "checkpoint/pretraining.tsv",
     "questions.json",
     "questions.tsv",
     *(path for guest in guests().values() for path in guest.published),
 )
-# Each run's own records, which `make regenerate` makes the tables from.
+# Each run's records, from which `make regenerate` makes the tables.
 RECORDS = ("run.json", "history.tsv", "test_curve.tsv", "selected.json", "weights.json")
 MEASURED = os.path.join("benchmarks", "finetune_*", "*", "seed*.tsv")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = (os.path.join("published", "README.md"), "README.md")
-# Around the table of the reports' conclusions.
+# Marks around the table of the reports' conclusions.
 CONCLUSIONS = "<!-- conclusions -->", "<!-- /conclusions -->"
 
 
@@ -180,7 +180,7 @@ def chosen_model(folder):
 
 
 def beside(folder, baseline, wanted=lambda row: True):
-    """Return how far arms lie from a simple model, in words: the same test texts, paired.
+    """Return in words the distance of arms from a simple model, paired on the same test texts.
 
     Args:
         folder: folder of the study.
@@ -350,7 +350,7 @@ def main(results, config, folder, pages):
             texts.append(handle.read())
     whole, short = texts
     between, brief = marks(config["study"]), marks(config["study"], "summary")
-    # Before anything is written.
+    # This comes before anything is written.
     with_block(whole, "", *between)
     for page, (start, end) in ((whole, CONCLUSIONS), (short, brief)):
         if start in page:
@@ -360,7 +360,7 @@ def main(results, config, folder, pages):
     optional = [*WHERE_MADE, *(os.path.join(run, name) for run in runs for name in RECORDS)]
     optional += [f"{run.replace('finetuning', 'predictions', 1)}.json" for run in runs if run.startswith("finetuning")]
     there = [name for name in optional if os.path.exists(os.path.join(results, name))]
-    # What each training took, which the page prints.
+    # The cost of each training, which the page prints.
     there += [os.path.relpath(path, results) for path in sorted(glob.glob(os.path.join(results, MEASURED)))]
     with atomic_path(folder) as temporary:
         for name in dict.fromkeys([*FILES, *there, *links(report), *crate_files(results)]):

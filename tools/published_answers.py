@@ -1,4 +1,4 @@
-"""What published/README.md says of the questions that a study asked: a line each, from questions.tsv alone."""
+"""The lines of published/README.md on a study's questions, one each, from questions.tsv alone."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Which of the reports' conclusions hold in the lab's runs and in the published studies, as Markdown."""
+"""A Markdown table of the reports' conclusions that hold in the lab's runs and in the published studies."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What published/README.md says of a study of learning curves: a table for each curve, beside the simple models."""
+"""The part of published/README.md on a study of learning curves: a table for each curve, with the simple models."""
 
 import os
 

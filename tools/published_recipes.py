@@ -1,4 +1,4 @@
-"""What published/README.md says of a study of recipes: each recipe's row, and each start's own by validation."""
+"""The part of published/README.md on a study of recipes: each recipe's row, and each start's choice by validation."""
 
 import os
 

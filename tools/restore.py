@@ -20,7 +20,7 @@ from study.products import page_rules
 from tools.checked import check_results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Tables that are read from weights, corpora or logs, which are not published.
+# These tables are read from weights, corpora or logs, which are not published.
 KEPT = (
     "audit.tsv",
     "weights.tsv",
@@ -33,7 +33,7 @@ KEPT = (
     "benchmarks",
     *(place for guest in guests().values() for place in guest.records),
 )
-# Rules that bring the texts back and fit the simple models, and the record of the settings.
+# These rules restore the texts, fit the simple models and record the settings.
 EXTRA = ("build_splits", "draw_subset", "finetune_linear", "evaluate_linear", "record_settings")
 
 
@@ -82,7 +82,7 @@ def main(arguments):
     copy_records(os.path.join(ROOT, "published", chosen.study), results)
     source = config["data"]["source"]
     rules = [*restored_rules(), *EXTRA, *([] if source in ("embedded", "table") else [f"retrieve_{source}"])]
-    # Not `all`, which wants what the audit writes beside its table, too.
+    # `all` is not used because it also requires the audit's other files.
     targets = [os.path.join(results, name) for name in ("report_numbers.tsv", "settings.json")]
     command = ["snakemake", *targets, "--cores", chosen.cores, "--rerun-triggers", "mtime", "--configfile", file]
     command += ["--config", f"mirror={chosen.mirror}"] if chosen.mirror else []

@@ -20,7 +20,7 @@ from common.errors import StudyError
 from common.lock import is_held
 from study.products import page_files, page_rules
 
-# Where they lie while their successors are made.
+# Old files are kept here while their successors are made.
 ASIDE = ".before-regenerate"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -88,7 +88,7 @@ def remove(path):
 
 
 def restore(folder):
-    """Move the files that lie aside back, over what a rebuild that did not end has left."""
+    """Move old files back, over the remains of an unfinished rebuild."""
     aside = os.path.join(folder, ASIDE)
     if os.path.isdir(aside):
         move(aside, folder)
@@ -96,7 +96,7 @@ def restore(folder):
 
 
 def rebuild(folder, arguments):
-    """Run Snakemake with the rules of the page alone; end it when this process is told to end.
+    """Run Snakemake with the rules of the page alone; end it when this process is asked to end.
 
     Returns:
         int: its exit status.
@@ -113,7 +113,7 @@ def rebuild(folder, arguments):
     try:
         return process.wait()
     finally:
-        # It writes no file once the old ones are back.
+        # Snakemake writes no file once the old ones are back.
         process.wait()
 
 

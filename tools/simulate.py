@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORD = os.path.join(ROOT, "docs", "method", "simulations.tsv")
 PAGE = os.path.join(ROOT, "docs", "method", "simulations.md")
 STUDIES, HIGHEST_ERROR = 1000, 0.06
-# {heading: what is counted} of the tables.
+# {heading: counted event} of the tables.
 WRONG = {
     "difference": "asked_wrong",
     "equal": "equal_wrong",
@@ -29,7 +29,7 @@ FOUND = {
     "of an arm": "arm_covered",
     "of an arm, over seeds alone": "arm_t_covered",
 }
-# What is meant to err, or to fail to cover, in 5 % of studies.
+# These are meant to err, or to fail to cover, in 5 % of studies.
 ERRORS = ("asked_wrong", "equal_wrong", "beyond_wrong", "covered", "asked_covered", "arm_covered")
 
 

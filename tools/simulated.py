@@ -27,13 +27,13 @@ from measures._jackknife import confusion
 SEED, BLOCK = 52, 100
 N_TEXTS, N_VALID, GAP = 2000, 200, 0.03
 LEVEL, ALPHA = OPTIONS["level"], OPTIONS["alpha"]
-# Shares of the normal variable's variance: of the text, and of the text in one arm.
+# Shares of the normal variable's variance due to the text, and due to the text in one arm.
 OF_TEXT, OF_ARM = 0.45, 0.15
-# Accuracy of a run that always gives one of two classes that are equally frequent.
+# The accuracy of a run that always gives one of two equally frequent classes.
 COLLAPSED = 0.5
-# What is counted: `asked_wrong` studies answer that arms with equal means differ, `asked_found` ones that arms do that
-# differ by GAP; `equal_wrong` call these equal within GAP, `beyond_wrong` say that they differ by more, `equal_found`
-# call arms with equal means equal. `covered` are intervals.
+# The counted events. `asked_wrong` studies answer that arms with equal means differ, and `asked_found` ones that arms
+# differ which do by GAP. `equal_wrong` call these equal within GAP, `beyond_wrong` say that they differ by more, and
+# `equal_found` call arms with equal means equal. `covered` are intervals.
 COUNTED = (
     "asked_wrong",
     "asked_found",
@@ -46,13 +46,13 @@ COUNTED = (
     "arm_t_covered",
 )
 COLUMNS = ("setting", "kind", "studies", *COUNTED, "warnings")
-# Where arms are equal.
+# Events where arms are equal.
 OF_NULL = tuple(name for name in COUNTED if name not in ("asked_found", "equal_wrong", "beyond_wrong"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What studies of one row have in common; accuracies and standard deviations are fractions.
+    """The common settings of one row's studies; accuracies and standard deviations are fractions.
 
     kind `arms`: two arms; `family`: four arms, six pairs, one claim is wrong if any is; `baseline`: an arm and a model
     without seeds; `choice`: the best of four arms on validation, all with the same mean, and another; `t` and
@@ -239,7 +239,7 @@ def study_of(setting, gap, generator):
 
 
 def draw_recalls(setting, n, generator):
-    """Return (n, k) recalls of runs: each class with a deviation of its own, the last with the setting's."""
+    """Return (n, k) recalls of runs: each class with a separate deviation, the last with the setting's."""
     k = len(setting.shares)
     spread = np.array([setting.sd[0]] * (k - 1) + [setting.recall_sd])
     mean = np.array([setting.accuracy] * (k - 1) + [setting.recall])
@@ -280,7 +280,7 @@ def block(task):
         task: (setting, number of the block, number of studies).
     """
     setting, number, studies = task
-    # statsmodels collects garbage at each of Holm's corrections: what is loaded by now need not be looked through.
+    # statsmodels collects garbage at each of Holm's corrections, which need not examine objects that exist by now.
     gc.freeze()
     generator = np.random.default_rng([SEED, zlib.crc32(setting.name.encode()), number])
     counts, names = dict.fromkeys(COUNTED, 0), set()

@@ -3,18 +3,18 @@
 import html
 import re
 
-# Where a link or picture leads, an address, and a tag are no words of the text; nor is a list's own numbering.
+# The target of a link or picture, an address, and a tag are no words of the text; nor is a list's numbering.
 DESTINATION = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)")
 DEFINITION = re.compile(r"^\s{0,3}\[[^\]]+\]:\s*\S+")
 ADDRESS = re.compile(r"<?\bhttps?://[^\s>)]+>?")
 TAG = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
 LISTED = re.compile(r"^\s*\d{1,9}[.)](?=\s)")
 MARKED = re.compile(r"^\s*[-*+](?=\s)")
-# What may stand between two numbers, or between a sign of comparison and a number, without a blank.
+# Possible characters between two numbers, or between a sign of comparison and a number, without a space.
 BETWEEN = re.compile(
     r"[\s=<>\u2264\u2265\u2248~:;,!?/()\[\]{}\"'\u201c\u201d\u2018\u2019|*\\\u2014\u2015\u2026\uff1d\uff1a\uff08\uff0c]+"
 )
-# What belongs to the number that it stands before.
+# Characters that belong to the number after them.
 SIGNS = ("-", "\u2212", "+", "\u00b1", ".")
 
 

@@ -22,14 +22,14 @@ rule binarize_texts:
         runtime=grow("20m"),
     params:
         classes=class_names,
-        # As fairseq calls them: a subset is its `train`.
+        # fairseq uses these names: a subset is its `train`.
         splits=lambda wildcards: [split.partition("-")[0] for split in PARTS[wildcards.part]],
         max_positions=ARCHITECTURE["max_positions"],
     script:
         "../../scripts/frameworks/fairseq/binarize_texts.py"
 
 
-# A rule of its own because it reads fairseq's data with fairseq, whose environment is another.
+# This is a separate rule because it reads fairseq's data with fairseq, which has another environment.
 rule compare_token_ids:
     input:
         token_ids="<results>/finetuning/token-ids/checkpoint/{split}.npz",
@@ -68,7 +68,7 @@ rule finetune_fairseq:
         architecture=ARCHITECTURE,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_fairseq/{arm}/seed{seed}"),
-        # A function of `threads`, too: see `unwatched`.
+        # This is also a function of `threads`: see `unwatched`.
         save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],
     script:
         "../../scripts/frameworks/fairseq/train.py"
@@ -79,7 +79,7 @@ rule evaluate_fairseq:
         data="<results>/finetuning/data-bin/test",
         checkpoints="<run>/selected",
         selected="<run>/selected.json",
-        # Of the same training, and no reason to evaluate again.
+        # They come from the same training, and are no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
     output:

@@ -5,7 +5,7 @@ rule finetune_huggingface:
     input:
         train=RUN_FILES.training_ids,
         valid=RUN_FILES.token_ids("valid"),
-        # Not read: no run starts on token ids that differ from fairseq's.
+        # This is not read, but no run may start on token ids that differ from fairseq's.
         parity=lambda wildcards: (
             parity(RUN_FILES.training_split(wildcards), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
         ),
@@ -29,7 +29,7 @@ rule finetune_huggingface:
         classes=class_names,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),
-        # A function of `threads`, too: see `unwatched`.
+        # This is also a function of `threads`: see `unwatched`.
         save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],
     script:
         "../../scripts/frameworks/huggingface/train.py"
@@ -41,7 +41,7 @@ rule evaluate_huggingface:
         checkpoints="<run>/selected",
         token_ids=RUN_FILES.token_ids("test"),
         parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
-        # Of the same training, and no reason to evaluate again.
+        # They come from the same training, and are no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
     output:

@@ -4,7 +4,7 @@
 LINEAR_SPLITS = list(dict.fromkeys(arm["split"] for arm in LINEAR.values()))
 
 
-# No wildcard: one job fits all simple models.
+# There is no wildcard: one job fits all simple models.
 rule finetune_linear:
     input:
         train=expand("<results>/data/{split}.review", split=LINEAR_SPLITS),

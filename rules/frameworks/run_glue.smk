@@ -53,7 +53,7 @@ rule evaluate_run_glue:
         valid="<results>/finetuning/json/valid.json",
         test="<results>/finetuning/json/test.json",
         tokenizer=RUN_FILES.start_folder,
-        # Of the same training, and no reason to evaluate again.
+        # They come from the same training, and are no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
     output:

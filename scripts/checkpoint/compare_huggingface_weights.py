@@ -27,7 +27,7 @@ def load_weights(folder):
             # Only tensors are unpickled.
             return torch.load(old, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        # PyTorch's own text is long and advises to unpickle it all the same.
+        # PyTorch's message is long and advises unpickling anyway.
         raise StudyError(
             f"{old} is damaged or holds more than tensors: it was not unpickled; fetch it again"
         ) from error

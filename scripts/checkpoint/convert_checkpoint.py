@@ -13,7 +13,7 @@ from training.fairseq_checkpoint import REMEDY, load_fairseq_checkpoint, tells_h
 from training.roberta import sizes, to_fairseq, to_huggingface
 from training.weights import tensor_sha256
 
-# What Hugging Face's RoBERTa has, of what fairseq's may have otherwise.
+# The fixed settings of Hugging Face's RoBERTa that fairseq's may have otherwise.
 SETTINGS = {"encoder_normalize_before": False, "activation_fn": "gelu", "pooler_activation_fn": "tanh"}
 
 
@@ -80,12 +80,12 @@ def build_model(state, found, settings):
         num_hidden_layers=found["layers"],
         num_attention_heads=settings["heads"],
         intermediate_size=found["ffn_width"],
-        # fairseq counts positions from padding_idx + 1, so the table has two rows more.
+        # fairseq counts positions from padding_idx + 1, so the table has two more rows.
         max_position_embeddings=found["max_positions"] + 2,
         type_vocab_size=1,
         # PyTorch's default, which fairseq uses; Hugging Face's default is 1e-12.
         layer_norm_eps=1e-5,
-        # The exact one with the error function, as fairseq's.
+        # The exact GELU with the error function, as in fairseq.
         hidden_act="gelu",
         hidden_dropout_prob=settings["dropout"],
         attention_probs_dropout_prob=settings["attention_dropout"],

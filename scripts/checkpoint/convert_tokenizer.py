@@ -21,18 +21,18 @@ def save_tokenizer(model, dictionary, folder, max_positions):
     """
     from transformers import AutoTokenizer, BartphoTokenizer
 
-    # Both files are read before Transformers reads them: its own words on a broken one name no file.
+    # Both files are read before Transformers reads them, because its message on a broken one names no file.
     indices = read_dictionary(dictionary)
     load_model(model)
     tokenizer = BartphoTokenizer(
         vocab_file=model,
         monolingual_vocab_file=dictionary,
         model_max_length=max_positions,
-        # A review that holds the text "<s>" or "<mask>" is cut into pieces, as fairseq's input is.
+        # The text "<s>" or "<mask>" in a review is cut into pieces, as in fairseq's input.
         split_special_tokens=True,
     )
     tokenizer.save_pretrained(folder)
-    # Read back as a user will: what counts is the saved form.
+    # The saved form counts, so it is read back as a user will.
     loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     for symbol, index in indices.items():
         given = loaded.convert_tokens_to_ids(symbol)

@@ -42,7 +42,7 @@ def count_pairs(pieces, lines, n, window=WINDOW, chunk=CHUNK):
         here, line = pieces[start : start + chunk + window], lines[start : start + chunk + window]
         pairs = []
         for distance in range(1, window + 1):
-            # A pair is counted with the chunk that its first piece lies in.
+            # A pair is counted with the chunk of its first piece.
             first = slice(0, max(0, min(chunk, len(here) - distance)))
             second = slice(distance, distance + first.stop)
             together = line[first] == line[second]
@@ -91,7 +91,7 @@ def main(data, vectors, width, seed):
     pieces, lines, n = read_corpus(data)
     counts = count_pairs(pieces, lines, n)
     print(f"{len(pieces)} pieces, {counts.nnz // 2} pairs of pieces within {WINDOW} of each other")
-    # By way of memory: where NumPy itself writes to a file, a full disk is told without its error number.
+    # The array goes through memory: where NumPy itself writes to a file, a full disk's error number is lost.
     data = io.BytesIO()
     np.save(data, factorize(associations(counts), width, seed))
     with atomic_path(vectors) as temporary, open(temporary, "wb") as handle:

@@ -10,7 +10,7 @@ from data.words import words_of
 
 SHORTEST = 15  # characters; below it a text is a title or a mark
 WORDS_IN_A_ROW = 10
-# JSON can write half a character, which no UTF-8 file can hold.
+# JSON can encode half a character, which no UTF-8 file can contain.
 _NO_TEXT = re.compile("<[^<>]*>|[\ud800-\udfff]")
 
 

@@ -7,7 +7,7 @@ from common.files import read_json
 from common.frames import read_frame
 
 COLOUR = "#0072b2"
-# By split of pretraining.tsv: legend and line.
+# Legend and line of each split of pretraining.tsv.
 LINES = {
     "train": ("trained on, mean since the last point", {"alpha": 0.5, "linewidth": 1.4}),
     "valid": (
@@ -42,7 +42,7 @@ def draw(frame):
     axes.legend()
     trained = frame[frame["split"] == "train"]
     if len(trained):
-        # Nearly a straight line: an update masks about as many tokens as any other.
+        # The line is nearly straight, since all updates mask a similar number of tokens.
         millions = trained["n_tokens"].astype(int).sum() / 1e6 / trained["update"].max()
         above = axes.secondary_xaxis("top", functions=(lambda update: update * millions, lambda seen: seen / millions))
         above.set_xlabel("masked tokens predicted (millions)")

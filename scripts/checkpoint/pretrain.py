@@ -80,7 +80,7 @@ def training_arguments(data, state, architecture, pretraining, precision, resume
         "--save-dir": state,
         "--validate-interval-updates": pretraining["validate_every"],
         "--validate-interval": 1_000_000,
-        # Masking is Python and slow: a process of its own prepares the next batches, the same ones.
+        # Masking is Python and slow, so another process prepares the next batches, which are the same.
         "--num-workers": 1,
         "--distributed-world-size": 1,
         "--log-format": "simple",
@@ -154,7 +154,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
         "architecture": architecture,
         "pretraining": pretraining,
         "precision": precision,
-        # Sums are made in another order by another number of threads, or by a GPU.
+        # Another number of threads, or a GPU, adds numbers in another order.
         "threads": threads,
         "device": choose_device(),
         "data": {name: sha256(os.path.join(data, name)) for name in visible(data)},
@@ -174,12 +174,12 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
     if vectors:
         key["vectors"] = sha256(vectors)
     if keep:
-        # Another list begins anew: the weights of an update that is over are gone.
+        # Another list starts over, because the weights of earlier updates are gone.
         key["keep"] = list(keep)
     folder = state_folder(states, key)
     saved = load_state(folder)
     done, updates = saved["updates"] if saved else 0, pretraining["updates"]
-    # Up to the last update: fairseq makes one more before it looks at --max-update.
+    # This ends at the last update: fairseq makes one more before it looks at --max-update.
     if done < updates:
         if saved:
             print(f"going on after update {done}")
@@ -189,7 +189,7 @@ def main(data, model, history, tensorboard, architecture, pretraining, states, t
 
         def save(state):
             curves.flush()
-            # Before the state: a process that is killed in between passes this update again.
+            # This precedes the state: a process that is killed in between makes this update again.
             if state["updates"] in keep:
                 write_weights(
                     kept_place(folder, state["updates"]), fairseq_state.bare_checkpoint(task.current.live_model)

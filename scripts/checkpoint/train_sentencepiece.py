@@ -13,7 +13,7 @@ from data.pieces import load_model
 
 # <s> <pad> </s> <unk> come before a fairseq dictionary's lines and <mask> after them.
 FAIRSEQ_SYMBOLS = len(SPECIALS) + 1
-# SentencePiece's own <unk> <s> </s>.
+# SentencePiece's <unk> <s> </s>.
 SENTENCEPIECE_SYMBOLS = 3
 SENTENCES = 200_000
 
@@ -56,7 +56,7 @@ def main(corpus, model, dictionary, vocab_size, model_type, threads):
         StudyError: the corpus is too small for so many pieces.
     """
     taken = sample(corpus, SENTENCES)
-    # Handed over in memory: the model would keep the paths of its files, and so have other bytes in each run.
+    # The texts are passed in memory: the model would contain the paths of its files, and differ in each run.
     trained = io.BytesIO()
     with open(corpus, encoding="utf-8", newline="\n") as lines:
         try:

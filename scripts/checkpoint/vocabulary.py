@@ -10,7 +10,8 @@ SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK = "<mask>"
 # fairseq fills a dictionary up to a multiple of 8 with these.
 FILLED = re.compile(r"madeupword\d+")
-# Share of symbols that may be no pieces: characters that the piece model does not know enter a dictionary as they are.
+# The share of symbols that may be no pieces: characters that the piece model does not know enter a dictionary
+# unchanged.
 UNKNOWN = 0.1
 
 
@@ -26,7 +27,7 @@ def read_dictionary(path):
     indices = {symbol: i for i, symbol in enumerate(symbols)}
     for number, line in enumerate(read_lines(path), start=1):
         if number == 1 and line.startswith("\ufeff"):
-            # fairseq would take the mark for a part of the first symbol.
+            # fairseq would read the mark as a part of the first symbol.
             raise StudyError(f"{path} begins with a byte order mark: an editor changed it; fetch or make it again")
         symbol, _, field = line.rstrip().rpartition(" ")
         overwrite = field == "#fairseq:overwrite"
@@ -79,7 +80,7 @@ def check_vocabulary(dictionary, model):
         )
     by_count = [(count, number) for number, _, count, _ in entries]
     by_piece = [(-piece, number) for number, _, _, piece in entries if piece is not None]
-    # Equal counts tell no order.
+    # Equal counts determine no order.
     orders = [order for order in (by_count, by_piece) if len({key for key, _ in order}) > 1]
     breaks = [_first_rise(order) for order in orders]
     if breaks and all(breaks):

@@ -20,21 +20,21 @@ from common.errors import StudyError
 from common.files import atomic_path
 from study.pointers import check_pointer
 
-# Bounds of what an archive may claim; the largest one here (all of CLS) unpacks to about 1 GB.
+# Limits of an archive's claims; the largest one here (all of CLS) unpacks to about 1 GB.
 COUNT_LIMIT = 10_000
 SIZE_LIMIT = 16_000_000_000
-# Text packs to a tenth; a member that packs better than this, and is large, is a bomb.
+# Text compresses to a tenth; a large member that compresses better than this is a bomb.
 RATIO_LIMIT = 200
 RATIO_FREE = 10_000_000
-# Bytes that may follow the last file of a tar (its padding has at most 10 kB).
+# This many bytes may follow the last file of a tar (its padding has at most 10 kB).
 REST_LIMIT = 10_000_000
-# Bytes of a tar's records about a member (long names, pax headers), which tarfile reads into memory before anyone asks.
+# The limit in bytes of a tar's records about a member (long names, pax headers), which tarfile reads into memory first.
 HEADER_LIMIT = 1_000_000
 # Members that are read into memory.
 MEMORY_LIMIT = 1_000_000_000
 BLOCK = 1 << 20
-# What zipfile, tarfile and the decompressors raise on bytes that are no sound archive; a chain of long records
-# (RecursionError) and numbers that are none (ValueError) among it.
+# zipfile, tarfile and the decompressors raise these for damaged archives, such as a chain of long records
+# (RecursionError) or invalid numbers (ValueError).
 BROKEN = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -84,7 +84,7 @@ def list_members(path):
                 raise StudyError(f"{path} holds more than {COUNT_LIMIT} entries: refused")
             if total > SIZE_LIMIT:
                 raise StudyError(f"{path} would unpack to more than {SIZE_LIMIT} bytes: refused")
-            # What a record says of its packed size is no better than the rest of it.
+            # A record's claim about its packed size is no more reliable than the rest of it.
             ratio_base = min(record.compress_size, packed) if kind == "zip" else packed
             if (size if kind == "zip" else total) > max(RATIO_FREE, RATIO_LIMIT * ratio_base):
                 raise StudyError(f"{path}: {name} would unpack to more than {RATIO_LIMIT} times its size: refused")
@@ -208,7 +208,7 @@ def _blocks(path, name, handle, size):
 
 
 class _RefusedError(Exception):
-    """What is wrong with a record, found where the archive's path is not known."""
+    """A fault of a record, found where the archive's path is not known."""
 
 
 class _Record(tarfile.TarInfo):
@@ -243,7 +243,7 @@ def _opened(path):
                 ) from error
             with archive:
                 yield "tar", archive
-            # Only the end of the stream tells whether its checksum holds; tarfile stops before it.
+            # Only the end of the stream shows whether its checksum is right; tarfile stops before it.
             rest = 0
             while block := stream.read(BLOCK):
                 rest += len(block)
@@ -259,7 +259,7 @@ def _plain_faults(path):
     except _RefusedError as error:
         raise StudyError(f"{path} holds {error}: refused") from error
     except BROKEN as error:
-        # A full disk or a missing file is no damage: those keep their own message. A place before the file's
+        # A full disk or a missing file is no damage, so those keep their message. A position before the file's
         # beginning (EINVAL) is.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise

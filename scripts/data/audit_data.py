@@ -15,7 +15,7 @@ from data.reviews import POLARITY, pairs_of, read_splits
 from data.words import split_words
 
 COLUMNS = ("check", "split", "other", "value", "n", "status", "note")
-# Words in a row that text shares by copying, hardly by chance. Source: Brown et al. 2020, appendix C.
+# A run of this many words is shared by copying, hardly by chance. Source: Brown et al. 2020, appendix C.
 NGRAM = 13
 WAITING = 2_000_000  # runs of the corpus that are looked up together
 CONTAINED = 0.5  # share of a review's word n-grams found in the corpus from which it counts as contained
@@ -45,7 +45,7 @@ def find_in_corpus(reviews, corpora):
         grams.extend(runs)
         owners.extend([number] * len(runs))
     wanted, places = np.unique(np.array(grams, dtype=np.int64), return_inverse=True)
-    # A run that a review has twice counts once.
+    # A run that occurs twice in a review counts once.
     pairs = np.unique(places * len(reviews) + np.array(owners, dtype=np.int64))
     places, owners = np.divmod(pairs, max(len(reviews), 1))
     held, same, seen, waiting = np.zeros(len(wanted), dtype=bool), set(), set(), array("q")
@@ -104,7 +104,7 @@ def describe_splits(labels, measured, classes=POLARITY, tokens=()):
         classes: names of the classes in order.
         tokens: what `finetuning.measure_tokens` wrote of each model of others.
     """
-    # Of two classes the second's share says all.
+    # For two classes the second's share is enough.
     for k in range(1 if len(classes) == 2 else 0, len(classes)):
         for split, values in labels.items():
             yield row(f"share {classes[k]}", split, "", values.count(k) / len(values), len(values))

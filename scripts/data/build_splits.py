@@ -17,7 +17,7 @@ from data.reviews import (
 )
 from data.words import length_unit
 
-# One of so many texts of a table's train is drawn for valid, where nothing else is said.
+# One in this many texts of a table's train is drawn for valid by default.
 VALID_SHARE = 5
 
 
@@ -34,7 +34,7 @@ def shares(counts, n):
         list[int]: draws per class, none above its count.
     """
     total = sum(counts)
-    # Whole numbers only: n * count // total is the floor of the share, the remainder orders the rest.
+    # Whole numbers suffice: n * count // total is the floor of the share, and the remainder orders the rest.
     floors = [n * count // total for count in counts]
     order = sorted(range(len(counts)), key=lambda k: (-(n * counts[k] % total), k))
     for k in order[: n - sum(floors)]:
@@ -108,7 +108,8 @@ def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
                 f"data.n_train ({n_train}) and data.n_valid ({n_valid}) ask for {n_train + n_valid} labelled reviews, "
                 f"but the source has {len(pool)}: lower one of them"
             )
-        # Valid first: then the same valid reviews go with every n_train, and small training sets lie in larger ones.
+        # Valid is drawn first: then every n_train has the same valid reviews, and larger training sets contain smaller
+        # ones.
         valid, train = draw([label for _, label in pool], [n_valid, n_train], seed, len(classes))
         splits = {"train": [pool[i] for i in train], "valid": [pool[i] for i in valid]}
     splits["test"] = some("test", source["test"], n_test, seed, len(classes))
@@ -284,7 +285,7 @@ def main(
         "own_split": "valid" in content if source == "table" else n_train is None,
         "files": {address: sha256(path) for address, path in zip(addresses, files, strict=True)},
         "source_reviews": {name: len(rows) for name, rows in content.items()},
-        # Words go without saying, so that the records of earlier studies stay the same.
+        # The unit `words` is left out, so that the records of earlier studies stay the same.
         **({"length_unit": unit} if unit != "words" else {}),
         **describe(splits, texts, len(more), len(classes)),
         **details,

@@ -6,7 +6,7 @@ import unicodedata
 
 from common.errors import StudyError
 
-# Columns of a file that a message names.
+# A message names up to this many columns of a file.
 SHOWN_COLUMNS = 20
 
 

@@ -10,7 +10,7 @@ from data.subsets import nested_order
 
 
 def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POLARITY):
-    """Write a subset of the training reviews, in their own order.
+    """Write a subset of the training reviews, in their order.
 
     Args:
         reviews, labels: reviews and labels of all training reviews.

@@ -11,7 +11,7 @@ from scipy import sparse
 from data.near import near_pairs
 from data.words import folded, letters_of
 
-# Most pairs of two splits that are listed, exact and near ones each.
+# At most this many pairs of two splits are listed, of exact and of near ones.
 LISTED = 1000
 UNLABELLED = "unlabelled"
 # A line after every other.
@@ -19,7 +19,7 @@ NOWHERE = np.iinfo(np.int64).max
 
 
 class Duplicates(NamedTuple):
-    """What `find_duplicates` finds.
+    """The findings of `find_duplicates`.
 
     Attributes:
         n: pairs, in all.
@@ -108,7 +108,7 @@ class Tally:
         shape = len(copies.texts), len(copies.names), int(copies.label.max(initial=-1)) + 2
         self.shape = shape[1:] * 2
         ones, groups = np.ones(len(copies.text), dtype=np.int64), copies.split * shape[2] + copies.label + 1
-        # How often each text occurs in each split with each label.
+        # The number of occurrences of each text in each split with each label.
         self.occurs = sparse.csr_matrix((ones, (copies.text, groups)), (shape[0], shape[1] * shape[2]))
         # The first line of each text in each split.
         self.first = np.full(shape[:2], NOWHERE)

@@ -22,8 +22,8 @@ from data.embedded_words import (
     VOWELS,
 )
 
-# Frequency of the word of rank r in its list is proportional to 1 / (r + ZIPF_OFFSET): a small offset makes few words
-# very common, a large one makes all alike.
+# The frequency of the word of rank r in its list is proportional to 1 / (r + ZIPF_OFFSET). A small offset makes few
+# words very common; a large one makes all similar.
 ZIPF_OFFSET = 300
 
 

@@ -32,11 +32,13 @@ from data.embedded_words import (
     POSITIVE,
 )
 
-# Share of sentences that side with the review's label, and how often a review has it: decided, mixed, empty of opinion.
+# The share of sentences that side with the review's label, and the frequency of each kind: decided, mixed, without
+# opinion.
 DECISION = ((0.98, 0.85), (0.75, 0.12), (0.5, 0.03))
-# Share of sentences whose words come from the review's own field.
+# The share of sentences whose words come from the review's field.
 FAITHFULNESS = 0.95
-# How often an expression has a telling adverb ("joliment", "trop") in front, when it sides with the verdict and when not.
+# The frequency of an intensifying adverb ("joliment", "trop") before an expression, when it sides with the verdict and
+# when not.
 FRAMING_OWN, FRAMING_OTHER = 0.2, 0.2
 
 
@@ -63,7 +65,7 @@ class _Review:
         self.author = f"{self.pick(FIRST_NAMES)} {self.pick(LAST_NAMES)}"
         self.said = set()
         self.framed = False
-        # What this reader praises and what he blames: a real review has its reasons, too.
+        # This reader's praise and blame: a real review also has reasons.
         self.reasons = {polarity: self.field(polarity) for polarity in (POSITIVE, NEGATIVE)}
         draw = rng.random()
         for self.decision, share in DECISION:
@@ -126,12 +128,12 @@ class _Review:
         return self.frame(field.polarity, entry.gradable, " ", meant) + text if framed else text
 
     def frame(self, polarity, gradable, link, meant):
-        """Return an adverb that tells the polarity of what follows, and `link`; or nothing. At most one a sentence."""
+        """Return an adverb that shows what polarity follows, and `link`; or nothing; at most one per sentence."""
         if self.framed or not self.chance(FRAMING_OWN if polarity == self.side else FRAMING_OTHER):
             return ""
         general, before_degrees = FRAMES[polarity]
         if meant == 0 and polarity == POSITIVE:
-            # Nobody is glad of what he takes back.
+            # A reader is not glad of an opinion that he takes back.
             general = ()
         if gradable and (not general or self.chance(0.6)):
             general = before_degrees
@@ -286,7 +288,7 @@ class _Review:
         return self.phrase("reader", meant).replace("{X}", self.this())
 
     def reported(self, meant):
-        """What somebody else thought, against what the reader thinks."""
+        """Another person's opinion, against the reader's."""
         theirs = self.adjective(self.reason(-meant), self.gender, 0)
         mine = self.adjective(self.reason(meant), self.gender, meant)
         pronoun = "la" if self.gender == "f" else "le"
@@ -305,7 +307,7 @@ class _Review:
         if self.chance(0.1):
             sentences.append(self.remark())
         if self.decision == 0.5 and self.chance(0.5):
-            # Says nothing of the verdict: the label of such a review is beyond any reader.
+            # This sentence does not show the verdict, so no reader can know the label of such a review.
             sentences += [self.introduction(), self.remark()]
         else:
             for _ in range(2 + self.chance(0.5)):
@@ -344,7 +346,7 @@ def compose(seed, name, index, label, attempt=0, vocabulary=None):
         tuple[str, list]: the text, and its opinions as (expression, polarity of the words, polarity meant; 0 where a
         concession takes it back).
     """
-    # A generator of its own for each review: no set depends on the size of another.
+    # Each review has a separate generator, so no set depends on the size of another.
     review = _Review(random.Random(f"{seed}/{name}/{index}/{attempt}"), vocabulary or Vocabulary(), label)
     return review.write(), review.slots
 
@@ -369,7 +371,7 @@ def generate(seed, n_labelled, n_test, n_unlabelled):
     for name, size in (("labelled", n_labelled), ("test", n_test), ("unlabelled", n_unlabelled)):
         rng = random.Random(f"{seed}/{name}")
         labels = [1 - index % 2 for index in range(size)]
-        # Fisher and Yates, of `random` alone: `shuffle` has no promise to stay the same.
+        # This is Fisher and Yates' method: the result of `shuffle` may change between versions of Python.
         for i in range(size - 1, 0, -1):
             j = int(rng.random() * (i + 1))
             labels[i], labels[j] = labels[j], labels[i]

@@ -208,7 +208,7 @@ PHRASES = {
         j'ai revendu {X} aussitôt, j'ai survolé la moitié de {X}, j'attendais bien mieux de {X}, j'ai failli jeter {X},
         je n'ai rien retenu de {X}, j'ai subi {X} jusqu'au bout""",
     ),
-    # A sentence of its own
+    # A separate sentence
     "closing": (
         """à lire absolument, je {le} recommande vivement, foncez, vivement la suite, à offrir sans hésiter, bravo à l'auteur,
         à mettre entre toutes les mains, ne passez pas à côté, on en redemande, courez l'acheter, merci à l'auteur, chapeau,
@@ -312,7 +312,7 @@ OTHERS = (
 EARLIER = """le précédent, le premier tome, le tome deux, son dernier livre, les autres livres de la série, l'édition d'origine"""
 
 
-# Adverbs that tell the polarity of what follows: before anything, and before adjectives that admit a degree.
+# Adverbs that show the polarity of the next words: before anything, and before adjectives that admit a degree.
 FRAMES = {
     POSITIVE: (("heureusement",), ("joliment", "merveilleusement", "délicieusement")),
     NEGATIVE: (("hélas", "malheureusement"), ("trop", "trop", "terriblement")),

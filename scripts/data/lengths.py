@@ -1,4 +1,4 @@
-"""How long texts are, in pieces or tokens."""
+"""Lengths of texts in pieces or tokens."""
 
 from collections import Counter
 

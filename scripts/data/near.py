@@ -14,11 +14,11 @@ SHINGLE = 5  # characters
 NEAR = 0.8  # Jaccard similarity from which two texts are near-duplicates
 # Texts of a tile, on both sides: its table of counts has at most 2 million cells.
 LEFT, RIGHT = 256, 8192
-# Steps of a sparse product per cell of its result, from which equal columns are worth finding.
+# With more steps of a sparse product per cell of its result, equal columns are worth finding.
 HEAVY = 4
-# Fewest pairs of a group that are compared in one product, and the most cells of it per pair.
+# A group of at least this many pairs is compared in one product, with at most this many cells per pair.
 GROUP, CELLS = 64, 64
-# Pairs whose texts are looked up and compared one by one, at a time.
+# This many pairs are looked up and compared one by one, at a time.
 PAIRS = 20000
 # Counters of shingles: a power of 2. Shingles that share one are ordered worse, and no pair is lost.
 COUNTERS = 24
@@ -99,7 +99,7 @@ class Prefixes:
         for place in range(n):
             of_text = shingles[place]
             often = counters[_slots(of_text)]
-            # A stable sort of sorted codes: the same order of any two shingles in every text.
+            # A stable sort of sorted codes gives two shingles the same order in every text.
             chosen = np.argsort(often, kind="stable")[: self.lengths[place]]
             codes[starts[place] : starts[place + 1]] = of_text[chosen]
             frequency[starts[place] : starts[place + 1]] = often[chosen]
@@ -134,7 +134,7 @@ def _alike(left, right):
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(random[both.indices])])
     keys = sums[both.indptr[1:]] - sums[both.indptr[:-1]]
     _, first, group, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    # A column whose sum is another's by chance stays apart.
+    # A column whose sum equals another's by chance stays separate.
     same = n_rows == n_rows[first[group]]
     starts, others = np.repeat(both.indptr[:-1], n_rows), np.repeat(both.indptr[first[group]], n_rows)
     steps = np.arange(both.nnz) - starts

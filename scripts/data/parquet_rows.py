@@ -11,7 +11,7 @@ BATCH = 4096
 
 def cells_of_parquet(path, columns):
     """Yield the rows of Parquet, of these columns alone; see `read_rows`."""
-    # Here and not above: who has no Parquet file does not wait for it.
+    # The import is here so that only users of Parquet wait for it.
     import pyarrow
     import pyarrow.parquet
 
@@ -31,7 +31,7 @@ def cells_of_parquet(path, columns):
         except UnicodeDecodeError as error:
             raise StudyError(f"{path}: text after row {number} is not UTF-8; write the file anew") from error
         except (pyarrow.ArrowException, OSError) as error:
-            # The disk's errors have a number, Arrow's own have none.
+            # The disk's errors have a number; Arrow's have none.
             if getattr(error, "errno", None):
                 raise
             raise StudyError(
@@ -66,5 +66,5 @@ def _values(array, arrow):
         array = array.cast(arrow.string())
     if not arrow.types.is_floating(array.type):
         return array.to_pylist()
-    # By way of text: 0.1 in 32 bits is 0.1 and not 0.10000000149.
+    # The value goes through text: 0.1 in 32 bits is then 0.1 and not 0.10000000149.
     return [value if value is None else float(value) for value in array.cast(arrow.string()).to_pylist()]

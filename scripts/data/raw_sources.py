@@ -1,4 +1,4 @@
-"""What each source of texts holds, read from its files: labelled splits and unlabelled texts."""
+"""The contents of each source of texts, read from its files: labelled splits and unlabelled texts."""
 
 import sources
 from common.errors import StudyError

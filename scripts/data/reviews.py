@@ -8,7 +8,7 @@ from common.errors import StudyError
 from common.files import read_lines, reading
 from data.words import visible
 
-# No review of the study comes near it; beyond it the file is something else.
+# No review of the study comes near this length; a longer line means another kind of file.
 REVIEW_LIMIT = 1_000_000
 SPLITS = ("train", "valid", "test")
 # The classes of the reviews, and of the sources that the workflow knows.
@@ -19,7 +19,7 @@ ARCHIVE_FILES = tuple(f"fr/books/{name}.review" for name in ("train", "test", "u
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
-# Between the two texts of a pair; a canonical text holds none.
+# The separator of the two texts of a pair, which no canonical text contains.
 BETWEEN = "\t"
 
 
@@ -78,15 +78,15 @@ def decode(content, name):
     except UnicodeDecodeError as error:
         raise StudyError(f"{name}, {foreign_bytes(content, error.start)}") from error
     if nul >= 0:
-        # Plain letters in UTF-16 are valid UTF-8, with a NUL at every other place.
+        # Plain letters in UTF-16 are valid UTF-8, with a NUL in every other place.
         line = content.count(b"\n", 0, nul) + 1
         raise StudyError(f"{name}, line {line}: a NUL character, so no UTF-8 text (UTF-16?); convert it with iconv")
     return text.removeprefix("\ufeff")
 
 
-# How a UTF-8 character of several bytes begins, whole.
+# The first byte of a whole UTF-8 character of several bytes.
 SEVERAL_BYTES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-# What Windows-1252 has there, Latin-1 leaves to control characters that no text holds.
+# Windows-1252 has characters where Latin-1 has control characters, which no text contains.
 WINDOWS_1252 = re.compile(rb"[\x80-\x9f]")
 
 
@@ -117,7 +117,7 @@ def foreign_bytes(content, start):
     if whole >= spoilt:
         more = f", like {spoilt - 1} more" if spoilt > 1 else ""
         return f"{there} is cut or damaged{more}; the rest of the file is UTF-8: correct these lines, or delete them"
-    # Of Latin letters few have an accent; of Cyrillic, Chinese and others every byte is a high one.
+    # Few Latin letters have an accent, but every byte of Cyrillic, Chinese and other scripts is a high one.
     words = re.findall(rb"[A-Za-z\x80-\xff]+", b"".join(line for line in content.split(b"\n") if not line.isascii()))
     if 2 * sum(byte > 0x7F for word in words for byte in word) > sum(map(len, words)):
         return (

@@ -20,7 +20,7 @@ def nested_order(labels, seed):
     for label in sorted(set(labels)):
         members = [place for place, value in enumerate(labels) if value == label]
         generator = random.Random(f"{seed}/subsets/{label}")
-        # Not `shuffle`, which has no promise to stay the same.
+        # `shuffle` is not used because its result may change between versions of Python.
         drawn = sorted(members, key=lambda _: generator.random())
         ranked += [((rank + 0.5) / len(drawn), label, place) for rank, place in enumerate(drawn)]
     return [place for _, _, place in sorted(ranked)]

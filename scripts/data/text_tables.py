@@ -22,9 +22,9 @@ from study.pointers import check_pointer
 
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
-# Labels of a file that a message names.
+# A message names up to this many labels of a file.
 SHOWN = 8
-# First bytes of what is no text, whatever its name says.
+# The first bytes of files that are no text, whatever their name.
 OTHERS = {
     b"\x1f\x8b": "this is packed with gzip; unpack it: gunzip",
     b"PK\x03\x04": "this is a zip archive or a workbook; unpack it, or save it as CSV (UTF-8)",
@@ -32,23 +32,23 @@ OTHERS = {
 }
 
 
-# What may be between the cells of CSV, in order of preference.
+# The possible separators of CSV cells, in order of preference.
 DELIMITERS = ",;\t|"
-# The first line by which spreadsheets are told what is between the cells.
+# The first line that tells spreadsheets the separator.
 SEPARATOR = re.compile(r'"?sep=([^\r\n])"?[ ;,\t]*(?:\r\n|\r|\n)')
-# A cell of a line in quotation marks, those inside doubled.
+# A quoted cell of a line, with doubled quotation marks inside.
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 class Example(NamedTuple):
-    """A row of a table of texts: its canonical text, its label as `label_name` writes it, and where it stands."""
+    """A row of a table of texts: its canonical text, its label as `label_name` writes it, and its place."""
 
     text: str
     label: str
     place: str
 
 
-# How the cells of a table are quoted (`data.table.quoting`).
+# The quoting of a table's cells (`data.table.quoting`).
 QUOTINGS = ("auto", "csv", "none")
 
 
@@ -85,7 +85,7 @@ def read_rows(path, columns, strict=True, quoting="auto"):
     text = decode(content, path)
     if ending.endswith(JSON_LINES):
         return _objects(path, text, columns, strict)
-    # A text may be longer than the limit of the csv module, which is the whole process's.
+    # A text may be longer than the limit of the csv module, which applies to the whole process.
     limit = csv.field_size_limit(max(len(text), 1))
     try:
         return _cells(path, text, columns, strict, quoting)
@@ -258,7 +258,7 @@ def _check_cell(row, column, what, at):
     value = row[column]
     if isinstance(value, dict | list):
         raise StudyError(f"{at}: its {what} (column {column!r}) is {value!r:.40}; write it as text")
-    # NaN, which is not equal to itself, is how pandas and JSON write that there is none.
+    # pandas and JSON write a missing value as NaN, which does not equal itself.
     if value is None or value != value or (isinstance(value, str) and is_blank(normalise(value))):
         raise StudyError(f"{at} has no {what} (column {column!r}); fill it in or delete the row")
 
@@ -270,7 +270,7 @@ def _text_of(row, column, at):
             f"{at}: its text (column {column!r}) is {row[column]!r:.40}; name another column, or write it as text, in "
             "JSON with quotation marks"
         )
-    # JSON can write half a character, which no UTF-8 file can hold.
+    # JSON can encode half a character, which no UTF-8 file can contain.
     if re.search("[\ud800-\udfff]", row[column]):
         raise StudyError(f"{at}: its text holds half a character (\\ud800 to \\udfff); correct it")
     return clean_review(row[column], at)

@@ -5,16 +5,16 @@ import unicodedata
 
 _NOT_WORD = re.compile(r"[\W_]+")
 # Scripts that put no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, Tai Le, New Tai Lue, Tai Tham, Balinese,
-# Javanese, kana, Han. Each letter counts as a word there: else a whole text would be one, and no run of words could
-# show what two texts share.
+# Javanese, kana, Han. Each letter counts as a word there. Otherwise a whole text would be one word, and no run of words
+# could show that two texts share some.
 _UNSPACED = re.compile(
     "([\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u3040-\u30ff\u3400-\u9fff"
     "\ua980-\ua9df\uf900-\ufaff\U00020000-\U0003ffff])"
 )
 
 
-# Format characters and their kin, which no reader sees: soft hyphens, zero-width spaces and joiners, marks of
-# direction, variation selectors, fillers of Hangul and Khmer. Inside a word they would hide that two texts are one.
+# Invisible format characters: soft hyphens, zero-width spaces and joiners, marks of direction, variation selectors,
+# fillers of Hangul and Khmer. Inside a word they would hide that two texts are the same.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e01ef\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000110bd\U000110cd\U00013430-\U0001343f"

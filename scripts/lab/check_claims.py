@@ -1,4 +1,4 @@
-"""Check claims: the lab's published statements against their own numbers, and the study's own against its files."""
+"""Check claims: the lab's published statements against their numbers, and the study's claims against its files."""
 
 from common.arms import percent
 from common.entry import run
@@ -9,7 +9,8 @@ from lab.claims import check_together, read_claims
 from study.tables import write_table
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
-# Of claims_by_report.tsv: whose claims, the report's first heading and words, how many there are of each verdict.
+# Columns of claims_by_report.tsv: the source of the claims, the report's first heading and words, the number of each
+# verdict.
 COUNTED = ("part", "heading", "opening", "claims", *(verdict.replace(" ", "_") for verdict in VERDICTS))
 
 

@@ -1,4 +1,4 @@
-"""What claims are checked against: rows of tables, numbers as printed, curves; and the words of a verdict."""
+"""The evidence for claims: rows of tables, numbers as printed, curves; and the words of a verdict."""
 
 import re
 
@@ -11,7 +11,7 @@ TRANSCRIBED, UNDECIDED = "transcribed", "cannot be decided"
 VERDICTS = (HOLDS, FAILS, NOT_SETTLED, UNDECIDED, TRANSCRIBED)
 # A number as printed: sign, digits, decimals, exponent; not part of a word such as mC4 or a date.
 NUMBER = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
-# Whose statements they are: of a report's, and of others, such as a reader's; and what the page calls each.
+# The sources of statements, a report or others, such as a reader; and their names on the page.
 PARTS = {"report": "reports", "other source": "others"}
 
 

@@ -17,11 +17,11 @@ from common.files import read_lines, read_tsv, study_path
 from study.modules import SCRIPTS, helper_modules
 from study.tables import write_table
 
-# What the jobs' logs show of a command that really ran: a command line, or a call of the library.
+# The jobs' logs show a command that really ran as a command line, or as a call of the library.
 COMMAND = re.compile(r"(fairseq-\w+ .*|run_glue\.py .*|(?:TrainingArguments|tokenizer)\(.*\))")
-# The rules whose jobs serve all runs.
+# The jobs of these rules serve all runs.
 ONCE = ("binarize_texts", "write_json_texts", "tokenize_texts", "convert_tokenizer", "convert_checkpoint")
-# Where protocol_diff.tsv has another name for a setting.
+# protocol_diff.tsv has other names for these settings.
 RECORDED_AS = {
     "head_initialisation": "initialisation.head_dense",
     "max_seq_length": "truncation",
@@ -101,7 +101,7 @@ def measured(paths, clocks):
         clock = clocks.get("/".join(path.split("/")[-3:]), 0)
         if clock > float(job["s"]):
             job |= {"s": str(clock), "cpu_time": "-"}
-    # Of a job that ended at once, Snakemake measured no memory and no processor time.
+    # Snakemake measured no memory and no processor time for a job that ended at once.
     seconds, processor, memory = (
         [float(job[name]) for job in jobs if re.fullmatch(r"[\d.]+", job[name])]
         for name in ("s", "cpu_time", "max_rss")
@@ -151,7 +151,7 @@ def step_rows(steps, arms, benchmarks, clocks, logs, made):
             ]
             paths = made.get(f"{framework}_{rule}", [])
             files, size = size_of(paths)
-            # What two steps need counts once, in the first.
+            # A module that two steps need counts once, in the first.
             new = own_code(script, others) - counted
             counted |= new
             rows.append(
@@ -202,7 +202,7 @@ def default_rows(stock, protocol):
     recorded = {row["setting"]: row for row in protocol}
     rows = []
     for setting in dict.fromkeys(key for its in stock.values() for key in its):
-        # A model that has no place for a setting, such as a token-type vector, does without.
+        # A model without a place for a setting, such as a token-type vector, is left out.
         values = {f"{name}_default": stock[name].get(setting, False) for name in stock}
         if len({json.dumps(value) for value in values.values()}) > 1:
             ran = recorded.get(RECORDED_AS.get(setting, setting), {})

@@ -16,7 +16,7 @@ SYMBOLS = {
     "L": ("layers", "encoder layers"),
     "P": ("max_positions", "positions that an input can use"),
 }
-# A step that adds up earlier ones of its scope: no part of the running total.
+# A step that adds up earlier ones of its scope is no part of the running total.
 SUBTOTAL = "subtotal"
 # Steps: part, scope (a layer's, or the model's), formula as a product or sum of symbols, and the convention whose count
 # is reached (the terms that it lacks or has besides are in `CONVENTIONS`), or `SUBTOTAL`.
@@ -47,7 +47,7 @@ STEPS = (
     ("in Hugging Face: token-type table of one row", "model", "D", "classifier_huggingface"),
     ("in fairseq instead: language-model head, its projection tied", "model", "D·D + 3·D + V", "classifier_fairseq"),
 )
-# A slip: where its count leaves the derivation, not where it arrives.
+# A slip is marked where its count leaves the derivation, not where it arrives.
 SLIP, DEPARTS_AT = "four_matrices", "output projection W_o"
 NOTES = {
     "query matrix W_q": "all heads together: H heads of D·D/H each, so the number of heads H does not matter",

@@ -98,7 +98,7 @@ def check_parameter_difference(claim, tables):
 
 
 def check_headline(claim, tables):
-    """The `value` that stands for an arm is its mean on test; `split` is what the source says it is, if it does."""
+    """The `value` of an arm is its mean on test; `split` is the source's statement about it, if any."""
     rows = select(tables, claim)
     test, valid = (column_of(rows, column) for column in ("test_accuracy", "valid_accuracy"))
     if test is None:
@@ -125,7 +125,7 @@ def check_cell(claim, tables):
 
 
 def check_produced(claim, tables):
-    """Every number of the sentence, outside `names`, stands in the selected rows (`table`, `where`) or in `numbers`."""
+    """Every number of the sentence, outside `names`, occurs in the selected rows (`table`, `where`) or in `numbers`."""
     values = [*claim.get("numbers", [])]
     for row in select(tables, claim):
         values += [number for cell in row.values() for number in cell_numbers(cell)]
@@ -176,7 +176,7 @@ def check_heads(claim, tables):
 
 
 def check_two_counts(claim, tables):
-    """Two sources print the `counts` of one thing, each exact under its convention: which is right is not held."""
+    """Two sources print the `counts` of one thing, each exact under its convention: no side is preferred."""
     size, (first, second) = PUBLISHED_SIZE, (int(count) for count in claim["counts"])
     names = [next((name for name in CONVENTIONS if count_by(size, name) == value), "none") for value in (first, second)]
     if first == second:
@@ -240,7 +240,7 @@ def check_same_figures(claim, tables):
 
 
 def check_ahead_at_printed(claim, tables):
-    """Of the printed figures, `better` leads `worse` by `value` ± `within` points at every update that both have."""
+    """Among the printed figures, `better` leads `worse` by `value` ± `within` points at every update that both have."""
     sides = [
         [(row["update"], row["seed"], 100 * float(row["accuracy"])) for row in rows if row["update"]]
         for rows in (select(tables, claim, claim["where"] | claim[side]) for side in ("better", "worse"))
@@ -261,7 +261,7 @@ def check_ahead_at_printed(claim, tables):
 
 
 def check_highest(claim, tables):
-    """Of the selected runs (those of `among`, if given) the one of `seed` has the highest `test_accuracy`."""
+    """The run of `seed` has the highest `test_accuracy` of the selected runs (those of `among`, if given)."""
     rows = [row for row in select(tables, claim) if row["seed"] in claim.get("among", [row["seed"]])]
     if len({row.get("arm") for row in rows}) > 1:
         return UNDECIDED, "several arms are meant"

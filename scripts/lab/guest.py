@@ -1,10 +1,10 @@
-"""What the house must know of the lab, a guest: its reports' claims, their counts by hand, its frameworks in use."""
+"""The house's facts about the lab, a guest: its reports' claims, their counts by hand, its frameworks in use."""
 
 import os
 
 from study.guests import Guest
 
-# Tables that claims may rest on: the product of each name.
+# Claims may use these tables: the product of each name.
 CLAIMED = {
     "arms": "arm_statistics",
     **{

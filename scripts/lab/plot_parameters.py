@@ -1,4 +1,4 @@
-"""Draw where the parameters lie: the whole model to scale, and one encoder layer of it."""
+"""Draw the places of the parameters: the whole model to scale, and one encoder layer of it."""
 
 from analysis.looks import PALETTE
 from analysis.parameter_counts import spaced

@@ -57,11 +57,11 @@ def all_of(tests):
 
 
 def texts_variance(shares, n):
-    """Return the variance of a sum or difference of shares of the same n texts, as if each had texts of its own.
+    """Return the variance of a sum or difference of shares of the same n texts, as if each had separate texts.
 
     What one text does to both makes a difference vary less, so this errs on the careful side.
     """
-    # A share of 0 or 1 would have none: one text more of either kind (Agresti and Coull's idea).
+    # A share of 0 or 1 would have no variance, so one text of either kind is added (Agresti and Coull's idea).
     kept = [(share * n + 1) / (n + 2) for share in shares]
     return sum(share * (1 - share) / n for share in kept)
 

@@ -13,7 +13,7 @@ from study.tables import columns_of, frame_rows, write_table
 
 RUN = ["arm", "seed"]
 MOMENTS = ("before", "after")
-# The table's columns, by where evaluation.json has them.
+# The table's columns, by their place in evaluation.json.
 MEASURED = {
     f"{where}.{moment}{key}": f"{name}_{moment}"
     for where, key, name in (

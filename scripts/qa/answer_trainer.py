@@ -20,7 +20,7 @@ SECTION = "qa.training"
 
 
 def microbatches(n_pairs, batch_size, seed):
-    """Yield batches of pair numbers without end: every epoch in an order of its own.
+    """Yield batches of pair numbers without end: every epoch in a different order.
 
     Args:
         n_pairs: pairs to train on.
@@ -109,7 +109,7 @@ class AnswerTrainer(ResumableTrainer):
         return (loss, {}) if return_outputs else loss
 
     def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
-        """Measure the held-out pairs in the model's own precision, and keep the row."""
+        """Measure the held-out pairs in the model's precision, and keep the row."""
         costs, update = score(self.model, self.eval_dataset, self.pad, self.args.device), self.state.global_step
         print(f"update {update}: held-out {costs['loss']:.4f} nats an answer token")
         refuse_divergence("the held-out loss", costs["loss"], update, self.rate, SECTION)

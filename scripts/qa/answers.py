@@ -1,9 +1,9 @@
-"""How an answer is measured against its reference: chrF (sacrebleu), ROUGE-L (rouge-score), repetition."""
+"""Measures of an answer against its reference: chrF (sacrebleu), ROUGE-L (rouge-score), repetition."""
 
 import re
 import statistics
 
-# Words in a row that, when they come twice, make a text "repeat itself".
+# A text "repeats itself" where this many words in a row occur twice.
 REPEATED_WORDS = 4
 
 
@@ -53,7 +53,7 @@ def rouge_l(answers, references):
 
 
 def repeats_itself(text, n=REPEATED_WORDS):
-    """Whether some run of `n` words occurs twice in `text` (case and punctuation aside)."""
+    """Return whether a run of `n` words occurs twice in `text` (case and punctuation aside)."""
     words = Words().tokenize(text)
     runs = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
     return len(set(runs)) < len(runs)

@@ -174,7 +174,7 @@ def tables(rows):
 
 
 def main(source, files, tsv, markdown, embedded, arms):
-    """Write the ledger of the study's base model as TSV and Markdown; beside a BLOOM, that of the course's model, too.
+    """Write the ledger of the study's base model as TSV and Markdown; for a BLOOM also that of the course's model.
 
     Args:
         source: `qa.base.source` of the config.
@@ -198,7 +198,7 @@ def main(source, files, tsv, markdown, embedded, arms):
     published = describe(empty_model(BLOOM_560M)) if kind == "bloom" else None
     name = PUBLISHED if base == published else "this study's base"
     rows = [row for arm, lora in arms.items() for row in ledger(name, arm, base, lora)]
-    # The course's own settings on its own model: the figures that readers know.
+    # The course's settings on its model: the figures that readers know.
     course = {**dict.fromkeys(FIELDS), "r": 16, "lora_alpha": 32, "target_modules": ["query_key_value"]}
     course |= {"lora_dropout": 0.05, "bias": "none", "task_type": "CAUSAL_LM"}
     costs = [counts(lora, base) for lora in arms.values()]

@@ -16,7 +16,7 @@ from study.pointers import check_pointers
 from training.divergence import refuse_divergence
 
 SPECIAL_TOKENS = ("<unk>", "<s>", "</s>", "<pad>")
-# BLOOM's own split into words; byte-level BPE then works inside each.
+# BLOOM's split into words; byte-level BPE then works inside each.
 WORDS = r" ?[^(\s|[.,!?…。，、।۔،])]+"
 
 
@@ -295,7 +295,7 @@ def main(source, files, base, pretraining, embedded, template, tables=None):
         try:
             check_base(temporary)
             if source != "embedded":
-                # A base of another kind, or without a tokenizer, is told before any run waits for a machine.
+                # A base of another kind, or without a tokenizer, is reported before any run waits for a machine.
                 refuse_other_kinds(read_json(os.path.join(temporary, "config.json")))
                 check_ids(load_tokenizer(temporary)[0], temporary)
         except StudyError as error:

@@ -10,7 +10,7 @@ from qa.question_pairs import IGNORED, check_base, encode_pair, pad_batch
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 QUANTIZATIONS = ("none", "nf4")
-# Examples scored at once: they are few.
+# Few examples are scored at once.
 SCORED_AT_ONCE = 8
 
 
@@ -53,10 +53,10 @@ def load_base(folder, quantization, double_quantization, precision, device):
         raise StudyError(f"{folder}: the weights cannot be read ({error}): get the model's files again") from error
     absent = sorted(info["missing_keys"])
     if absent or info["mismatched_keys"]:
-        # Transformers would fill them with random numbers and carry on.
+        # Transformers would fill missing tensors with random numbers and continue.
         wrong = absent or sorted(str(key) for key in info["mismatched_keys"])
         raise StudyError(f"{folder}: the weights do not fit config.json: {', '.join(map(str, wrong[:5]))}")
-    # Else a setting of the publisher's (repetition_penalty, say) would count beside the study's own.
+    # Otherwise a publisher's setting (repetition_penalty, say) would override the study's.
     model.generation_config = GenerationConfig()
     return model.eval()
 
@@ -79,10 +79,10 @@ def _load_4bit(folder, double_quantization, precision, device, arguments):
         )
         for module in model.modules():
             if isinstance(module, bitsandbytes.nn.Linear4bit):
-                # Off: bitsandbytes' repacking for scoring on CPUs with AVX512-BF16. It rounds the scales again, and
-                # for good, and refuses widths that are no multiple of 64.
+                # bitsandbytes' repacking for CPUs with AVX512-BF16 is off: it rounds the scales again, permanently, and
+                # refuses widths that are no multiple of 64.
                 module.support_avx512bf16_for_cpu = False
-        # A first product shows whether this machine has the kernels: some builds load and then fail.
+        # A first product shows whether this machine has the kernels, since some builds load and then fail.
         with torch.no_grad():
             model(input_ids=torch.zeros((1, 2), dtype=torch.long, device=device))
     except (ImportError, RuntimeError, NotImplementedError, AttributeError) as error:
@@ -92,7 +92,7 @@ def _load_4bit(folder, double_quantization, precision, device, arguments):
 
 
 def count_parameters(model):
-    """Return trainable and all parameters, by shape: a packed 4-bit matrix counts as the matrix it stands for.
+    """Return trainable and all parameters, by shape: a packed 4-bit matrix counts as the matrix that it encodes.
 
     `numel()` of a packed matrix gives bytes, two weights each, which makes LoRA's share look too large.
 

@@ -5,7 +5,7 @@ BASE = "base"
 
 
 def own_base(arm):
-    """Return the name of an arm's own base, where arms load it in precisions of their own."""
+    """Return the name of an arm's base, where arms load it in different precisions."""
     return f"{BASE} of {arm}"
 
 

@@ -13,7 +13,7 @@ seed: the text is the same on every machine and with every Python since 3.11.
 import random
 import re
 
-# One family a block: the question, the answer, and what they are asked of (each value gives a pair).
+# One family per block: the question, the answer, and their subjects (each value gives a pair).
 FAMILIES = """
 Livrez-vous <place> ?
 Oui, nous livrons <place> en trois jours ouvrés.
@@ -89,7 +89,7 @@ GRAMMAR = {
     "name": "Madame Petit|Monsieur Roux|Madame Blanc|un client|une cliente",
     "menu": "« Mes commandes »|« Mon compte »|« Mes retours »|« Panier »",
 }
-# What a text speaks of stays the same to its end, so that a model learns to take it up again.
+# A text keeps its subject to the end, so that a model learns to repeat it.
 BOUND = ("thing", "place", "means", "action", "paper", "day")
 
 

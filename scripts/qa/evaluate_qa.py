@@ -38,7 +38,7 @@ def generate(model, tokenizer, end_of_text, prompts, settings, device):
     answers, encode, longest = [], encoder(tokenizer), settings["max_new_tokens"]
     sampling = {"do_sample": False}
     if settings["temperature"]:
-        # top_k 0 switches off Transformers' own limit of 50, which the protocol does not have.
+        # top_k 0 switches off Transformers' limit of 50, which the protocol lacks.
         sampling = {"do_sample": True, "temperature": settings["temperature"], "top_p": settings["top_p"], "top_k": 0}
     for number, asked in enumerate(prompts):
         ids = torch.tensor([encode(asked)], device=device)  # (1, T)
@@ -125,7 +125,7 @@ def overlap(rows):
 
 
 def each_pair(pairs, costs):
-    """Return what each held-out pair costs before and after tuning: id, and (nats, answer tokens) of each moment.
+    """Return each held-out pair's loss before and after tuning: id, and (nats, answer tokens) of each moment.
 
     Args:
         pairs: the held-out pairs.
@@ -166,8 +166,8 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     scores, costs, answers = {}, {}, {}
     for moment in MOMENTS:
         if moment == "after":
-            # Not put on from the start and switched off for "before": with `bias` trained, switching it off would not
-            # bring the base back.
+            # The adapter is added only now: with `bias` trained, switching it off for "before" would not restore the
+            # base.
             try:
                 model = PeftModel.from_pretrained(model, adapter, local_files_only=True).eval()
             except (RuntimeError, ValueError) as error:
@@ -184,10 +184,10 @@ def main(train, heldout, base, adapter, run, generations, evaluation, training, 
     for key, name in (("stopped", "n_stopped"), ("repeats", "n_repeating")):
         result[name] = {moment: sum(row[key][moment] for row in rows) for moment in MOMENTS}
     result |= overlap(rows)
-    # The measure of repetition, on answers that a person wrote.
+    # The same measure of repetition, on answers that a person wrote.
     result["n_repeating"]["reference"] = sum(repeats_itself(row["reference"]) for row in rows)
     result["pairs"] = each_pair(pairs["heldout"], costs)
-    # What a card shows must be what these answers were made with.
+    # A card must show the settings of these answers.
     result["generation"] = generation
     write_json(evaluation, result)
     for moment in MOMENTS:

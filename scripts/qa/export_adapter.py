@@ -10,7 +10,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, sha256, w
 from finetuning.cards import render_card
 from qa.question_pairs import prompt
 
-# The card's measures: what, and the unit.
+# The card's measures: name and unit.
 MEASURES = {
     "heldout_loss": ("loss on answers kept out", "nats per answer token"),
     "heldout_perplexity": ("perplexity of answers kept out", "choices per answer token"),
@@ -44,7 +44,7 @@ def example_code(name, base, run, question, generation):
         "from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig",
         "",
         f'base = AutoModelForCausalLM.from_pretrained("{place}"{options})',
-        # As in the study, which leaves out a publisher's own settings of generation.
+        # As in the study, a publisher's settings of generation are left out.
         "base.generation_config = GenerationConfig()",
         f'model = PeftModel.from_pretrained(base, "{name}").eval()',
         f'tokenizer = AutoTokenizer.from_pretrained("{place}"{options})',
@@ -167,7 +167,7 @@ def main(folder, arm, seed: int, study, source, generation, **files):
     card = render_card(files["template"], filters, "evaluate the run again", **facts)
     with atomic_path(folder) as temporary:
         shutil.copytree(files["adapter"], temporary, ignore=shutil.ignore_patterns(".snakemake*"), dirs_exist_ok=True)
-        # Not where the base lay on the machine that trained.
+        # The place of the base on the training machine is left out.
         path = os.path.join(temporary, "adapter_config.json")
         hub = source["hub"] if source["source"] == "hub" else {"repo": "qa/base", "revision": None}
         write_json(path, read_json(path) | {"base_model_name_or_path": hub["repo"], "revision": hub["revision"]})

@@ -1,4 +1,4 @@
-"""What the house must know of question answering, a guest: see `study.guests`."""
+"""The house's facts about question answering, a guest: see `study.guests`."""
 
 import os
 

@@ -4,7 +4,7 @@ import re
 
 from common.errors import StudyError
 
-# The model that the course tunes; every other field of its configuration has BloomConfig's default.
+# The course tunes this model; every other field of its configuration has BloomConfig's default.
 BLOOM_560M = {"model_type": "bloom", "vocab_size": 250880, "hidden_size": 1024, "n_layer": 24, "n_head": 16}
 FIELDS = (
     "r",
@@ -121,7 +121,7 @@ def resolve_targets(lora, model, kind):
     """
     if lora["target_modules"] != "auto":
         return lora
-    # Known without peft, whose import takes seconds.
+    # These names are listed here because importing peft takes seconds.
     targets = ["query_key_value"] if kind == "bloom" else None
     if targets is None:
         from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
@@ -259,7 +259,7 @@ def _cost(modules):
 
 
 def _targets(wanted, name, model):
-    """Whether peft's `target_modules` takes the module: a list of name ends, a pattern for the whole name, or
+    """Return whether peft's `target_modules` takes the module: a list of name ends, a pattern for the whole name, or
     "all-linear" (all but the output layer).
     """
     if wanted == "all-linear":
@@ -270,12 +270,12 @@ def _targets(wanted, name, model):
 
 
 def _is_saved(names, module):
-    """Whether `modules_to_save` covers the module."""
+    """Return whether `modules_to_save` covers the module."""
     return any(module == name or module.endswith(f".{name}") for name in names or [])
 
 
 def _inside_saved(names, module):
-    """Whether the module is one that `modules_to_save` covers, or lies inside one: peft adapts neither."""
+    """Return whether `modules_to_save` covers the module or one around it: peft adapts neither."""
     return any(re.match(rf"(^|.*\.){name}($|\..*)", module) for name in names or [])
 
 

@@ -8,7 +8,7 @@ from common.errors import StudyError
 from common.figures import FAINT, save, set_style
 from common.files import read_tsv
 
-# How build_lora_ledger writes the adapted matrices: 24 × query_key_value (3072 × 1024).
+# build_lora_ledger writes the adapted matrices in this form: 24 × query_key_value (3072 × 1024).
 MATRICES = re.compile(r"(\d+) × (\w+) \((\d+) × (\d+)\)")
 FROZEN = "#d0d7de"
 

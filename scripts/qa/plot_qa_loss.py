@@ -7,7 +7,7 @@ from common.figures import mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 
-# Updates that a smoothed training point looks at: one update has 4 pairs only, and pairs differ.
+# A smoothed training point averages this many updates: one update has only 4 pairs, and pairs differ.
 WINDOW = 9
 
 
@@ -31,7 +31,7 @@ def smooth(values, window=WINDOW):
     return values.rolling(window, center=True, min_periods=1).mean()
 
 
-# Panels: the loss's column, what it is in words, its unit.
+# Panels: the loss's column, its name in words, its unit.
 PANELS = (
     ("objective", "loss that is optimised", "nats per learnt token"),
     ("loss", "loss on answers", "nats per answer token"),

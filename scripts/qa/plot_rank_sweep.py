@@ -6,7 +6,7 @@ from common.figures import mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 
-# Panels: label of the axis, columns with their labels, what a value is multiplied by.
+# Panels: label of the axis, columns with their labels, factor of the values.
 PANELS = (
     ("loss (nats per answer token)", {"heldout_loss": "held out", "train_loss": "trained on, last epoch"}, 1),
     ("trainable parameters (%)", {"trainable_share": None}, 100),

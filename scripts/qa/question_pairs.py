@@ -10,9 +10,9 @@ from common.files import read_json
 # The label that torch's cross entropy leaves out.
 IGNORED = -100
 LOSS_ON = ("answer", "all")
-# What a tokenizer can be read from: the last two are SentencePiece's, and GPT-2's with its merges.txt.
+# A tokenizer can be read from any of these: the last two are SentencePiece's, and GPT-2's with its merges.txt.
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
-# How the names of a base model's files end: configuration, weights, and a tokenizer of either kind.
+# A base model's files end like this: configuration, weights, and a tokenizer of either kind.
 BASE_FILES = (".json", ".safetensors", ".txt", ".model")
 
 
@@ -67,7 +67,7 @@ def clean_pairs(pairs, name, question="question", answer="answer", places=None):
             if isinstance(value, bool | int | float | dict | list) and value == value:
                 raise StudyError(f"{name}: {place}: its {key} is {value!r:.40}; write it as text")
             texts[part] = re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", value).strip() if isinstance(value, str) else ""
-            # JSON can write half a character, which no UTF-8 file can hold.
+            # JSON can encode half a character, which no UTF-8 file can contain.
             if re.search("[\ud800-\udfff]", texts[part]):
                 raise StudyError(f"{name}: {place}: its {key} holds half a character (\\ud800 to \\udfff): correct it")
             if not texts[part]:
@@ -86,11 +86,11 @@ def first_summing(sizes, total):
         sizes: sizes of the groups, in their order.
         total: at least 1.
     """
-    # Bit k of reached[i] tells whether the groups from i on can add up to k.
+    # Bit k of reached[i] is 1 where the groups from i on can add up to k.
     reached = [1]
     for size in reversed(sizes):
         grown = (reached[-1] | reached[-1] << size) & ((2 << total) - 1)
-        # One number for all from which every sum is reached: there may be a million pairs.
+        # Beyond some point every sum is reached, and one number suffices: there may be a million pairs.
         reached.append(reached[-1] if grown == reached[-1] else grown)
     reached.reverse()
     chosen = []

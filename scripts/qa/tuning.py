@@ -185,9 +185,9 @@ def adapted_model(base, seed, lora, protocol, precision, device):
 def write_adapter(folder, model):
     """Write a peft model's adapter, whole or not at all; its card comes with `export_adapter`."""
     with atomic_path(folder) as temporary:
-        # No look at the hub for resized embeddings: nothing here resizes them.
+        # The hub is not searched for resized embeddings: nothing here resizes them.
         model.save_pretrained(temporary, safe_serialization=True, save_embedding_layers=False)
-        # peft's card says "[More Information Needed]" of everything.
+        # peft's card has "[More Information Needed]" everywhere.
         os.remove(os.path.join(temporary, "README.md"))
         grant(os.path.join(temporary, "adapter_model.safetensors"))
 
@@ -214,7 +214,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
     """
     flush_denormals()
-    # Settings against the model's shapes, before weights are read.
+    # Settings are checked against the model's shapes before weights are read.
     check_base(base)
     shell = empty_model(read_json(os.path.join(base, "config.json")))
     shapes = describe(shell)

@@ -1,4 +1,4 @@
-"""Sources of labelled texts beside those built in, each in a file of its own, which is found where it is.
+"""Sources of labelled texts beside those built in, each in a separate file, which is found by its place.
 
 `data.source: <name>` chooses `scripts/sources/<name>.py`, and the block `data.<name>` has its settings. What can be
 written as a table needs no file: `data.source: table`.

@@ -1,4 +1,4 @@
-"""What runs of fairseq read, and what it offers to others."""
+"""The inputs of fairseq's runs, and its outputs for others."""
 
 
 def starting_checkpoint(wildcards):

@@ -1,4 +1,4 @@
-"""What is known of the texts: the manifest of the splits and their audit."""
+"""Facts of the texts: the manifest of the splits and their audit."""
 
 from study.products import Product
 

@@ -1,12 +1,12 @@
-"""What it takes to use each framework, side by side."""
+"""The effort of using each framework, side by side."""
 
 import frameworks
 from common.arms import CHECKPOINT, arms_in
 from study.products import Product
 
-# The frameworks whose use is tabulated.
+# The use of these frameworks is tabulated.
 IN_USE = frameworks.having("STEPS")
-# Those that stand beside the others where a study has them.
+# These appear beside the others where a study has them.
 BESIDE = frameworks.having("BESIDE")
 
 

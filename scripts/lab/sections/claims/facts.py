@@ -14,7 +14,7 @@ def facts(study):
         return None
     counts, claims = study.table("claims_by_report"), study.table("claims")
     by_part = {row["part"]: row for row in counts.rows}
-    # Published statements come first, those of the reports and others between each other; then the study's own.
+    # Published statements come first, with those of the reports and of others mixed; then the study's.
     n_published = sum(int(by_part[part]["claims"]) for part in ("all reports", "other sources") if part in by_part)
     published, claimed = claims.rows[:n_published], claims.rows[n_published:]
     found = {"counts": counts, "of": by_part, "own": Table(claimed, claims.href)}

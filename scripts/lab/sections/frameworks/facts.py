@@ -1,14 +1,14 @@
-"""What using each framework took, what differs by default, and what it changed."""
+"""The effort of using each framework, the differing defaults, and their effect."""
 
 import frameworks
 from report.formats import FILTERS
 from report.inputs import Table
 
 CHAPTER, PLACE = "Can it be trusted?", 60
-# How the ids of claims about the use of the frameworks begin.
+# The ids of claims about the use of the frameworks begin like this.
 USE = "use-"
 
-# What the answer compares: columns of the summary.
+# The answer compares these columns of the summary.
 COUNTED = ("n_commands", "n_arguments", "seconds")
 
 
@@ -25,7 +25,7 @@ def sentences(study):
 
 
 def facts(study):
-    """What using each framework took, what differs by default, and what it changed."""
+    """The effort of using each framework, the differing defaults, and their effect."""
     names = ("framework_steps", "framework_summary", "framework_defaults")
     if not study.has(*names):
         return None
@@ -43,7 +43,7 @@ def facts(study):
         "steps": steps,
         "names": {row["framework"]: frameworks.label(row["framework"]) for row in steps.rows},
         "here": [(f"{frameworks.label(name)} here", name, "wide") for name in used],
-        # Frameworks that are there beside the two, and keep their defaults in every protocol.
+        # These frameworks appear beside the two, and keep their defaults in every protocol.
         "beside": [(frameworks.label(name), f"{name}_default", "text") for name in beside],
         "commands": Table([row for row in steps.rows if row["command"]], steps.href),
         "files": Table(files, steps.href),

@@ -4,9 +4,9 @@ from common.arms import ARM
 from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 60
-# The lab's reviews, from whichever of their addresses.
+# The lab's reviews, from any of their addresses.
 SOURCES = ("cls_books_zip", "cls_books_pieces", "cls_archive")
-# What the lab trained; the stock recipe beside them where a study has it.
+# The lab's frameworks; the stock recipe appears beside them where a study has it.
 ARMS = ("fairseq-pretrained", "fairseq-random", "huggingface-pretrained", "run_glue-pretrained")
 # Framework and start of each.
 TASKS = tuple(name.rpartition("-")[::2] for name in ARMS)

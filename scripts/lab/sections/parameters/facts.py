@@ -32,7 +32,7 @@ def facts(study):
     return {
         "symbols": symbols,
         "models": models,
-        # The published count that goes wrong within a layer, where subtotals are right; None: none matters here.
+        # The published count that goes wrong within a layer although subtotals are right; None where there is none.
         "slip": next((row for row in models[-1][1].rows if is_slip(row)), None),
         "steps": {name: by_part[part] for name, part in STEPS.items()},
         "layers": next(row["study_value"] for row in symbols.rows if row["symbol"] == "L"),

@@ -19,13 +19,13 @@ def facts(study):
     generations = study.lines("qa_generations")
     one = generations[0]
     shown = [row for row in generations if (row["arm"], row["seed"]) == (one["arm"], one["seed"])][:SHOWN_ANSWERS]
-    # Pairs from elsewhere do not say what language they are in.
+    # Pairs from elsewhere have no stated language.
     lang = "fr" if manifest.get("source") == "embedded" else None
     swept = study.table("qa_rank_sweep") if study.has("qa_rank_sweep", "qa_rank_sweep_figure") else None
     qa = study.settings.get("qa") or {}
     base, lora = (located(qa.get(name) or {}, "config", f"qa.{name}") for name in ("base", "lora"))
     if any("lora_alpha" in settings for settings in (qa.get("arms") or {}).values()):
-        # Then no one alpha is the study's.
+        # In that case the study has no single alpha.
         lora = {name: value for name, value in lora.items() if name != "lora_alpha"}
     return {
         "summary": Table(before_and_after(summary.rows), summary.href),

@@ -70,7 +70,7 @@ def strips(study, colours):
 
 
 def in_short_facts(study):
-    """Return what else a reader asks first: {leaks, seconds of all training, runs, parameters}; None where unknown."""
+    """Return facts for the first screen: {leaks, seconds of all training, runs, parameters}; None where unknown."""
     seconds = [run["train_seconds"] for run in study.frame("runs").to_dict("records")]
     steps = study.table("derivation").rows if study.has("derivation") else []
     # What comes after the head is one framework's only.
