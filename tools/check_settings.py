@@ -1,6 +1,6 @@
 """Check a study before Snakemake plans it: its settings, and the tables of texts that it names on this machine.
 
-python -m tools.check_settings studies/open.yaml [KEY=VALUE]: Snakemake shows a traceback for a file that is no UTF-8
+python -m tools.check_settings studies/open.yaml [MIRROR]: Snakemake shows a traceback for a file that is no UTF-8
 text, and a faulty table only stops a job.
 """
 
@@ -61,8 +61,9 @@ def check(path, **changes):
     return config["study"], check_tables(config["data"])
 
 
-def main(path, mirror=""):
-    """Check a study's file; return the exit status."""
+def main(arguments):
+    """Check the study whose file is named, with a mirror's folder or ''; return the exit status."""
+    path, mirror = (*arguments, "")[:2]
     try:
         check(path, **({"mirror": mirror} if mirror else {}))
     except StudyError as error:
@@ -72,4 +73,4 @@ def main(path, mirror=""):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

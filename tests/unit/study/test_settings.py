@@ -125,7 +125,10 @@ FAULTS = {
     "name of an arm that is a folder's": ({"finetuning.arms": {"token-ids": ARM}}, ["finetuning.arms.token-ids"]),
     "override of nothing": (
         {"finetuning.arms.fairseq-random.training": {"learning_rate": 0.1}},
-        ["unknown key finetuning.arms.fairseq-random.training.learning_rate", "the keys of", "lr"],
+        [
+            "unknown key finetuning.arms.fairseq-random.training.learning_rate",
+            "Did you mean finetuning.arms.fairseq-random.training.lr?",
+        ],
     ),
     "override with a typing slip": (
         {"finetuning.arms.fairseq-random.training": {"warmup_ration": 0.1}},

@@ -24,14 +24,14 @@ def write(folder, train=None, test=None, **changes):
 
 def refused(folder, capsys, **case):
     path = write(folder, **case)
-    assert main(path) == 1
+    assert main([path]) == 1
     said = capsys.readouterr().err.strip()
     assert said.startswith(f"{path}: "), said
     return said
 
 
 def test_a_study_with_whole_tables_passes_in_silence(tmp_path, capsys):
-    assert main(write(tmp_path)) == 0 and capsys.readouterr().err == ""
+    assert main([write(tmp_path)]) == 0 and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_fault_is_told_before_anything_runs(tmp_path, capsys, case, words):
 
 def test_large_tables_are_left_to_the_first_job(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tools.check_settings.MOST_BYTES", 100)
-    assert main(write(tmp_path, train=["txt,label", *ROWS])) == 0 and capsys.readouterr().err == ""
+    assert main([write(tmp_path, train=["txt,label", *ROWS])]) == 0 and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
