@@ -8,28 +8,40 @@ from collections import defaultdict, deque
 
 from study.rule_completion import STEPS, script_name
 
-# Seconds on two cores of the embedded study's jobs that take longest, and of any other.
+# Seconds on two cores of the embedded study's jobs, by the beginnings of their rules' names (the first counts), and of
+# any other. Only their proportions matter once a run has shown its machine's speed.
 SECONDS = {
     "pretrain": 100,
     "finetune_linear": 3,
     "finetune_lora": 17,
     "finetune_": 13,
     "evaluate_linear": 3,
-    "evaluate_": 12,
+    "evaluate_qa": 23,
+    "evaluate_": 14,
     "test_curve_": 19,
     "build_qa_base_model": 35,
+    "build_lora_ledger": 17,
+    "build_report": 6,
+    "build_": 1,
     "sweep_lora_ranks": 33,
     "compare_logits": 30,
+    "compare_token_ids": 10,
     "score_logits_": 14,
     "convert_": 11,
     "binarize_": 10,
-    "compare_token_ids": 10,
-    "tokenize_texts": 8,
-    "select_checkpoint": 1,
+    "tokenize_texts": 7,
+    "plot_train_and_valid": 17,
+    "plot_a": 9,
+    "plot_": 4,
+    "measure_errors": 10,
     "check_": 7,
-    "plot_": 6,
+    "audit_data": 7,
+    "compute_statistics": 6,
+    "select_checkpoint": 0.5,
+    "record_": 0.5,
+    "aggregate_": 1,
 }
-OTHER = 3
+OTHER = 4
 # What the embedded study's trainings have: texts, epochs, weights of the layers; updates of its pretraining.
 TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
 # Weights of a model of others, of which nothing is known before it is there: a base-sized one's.
@@ -51,6 +63,7 @@ class Expected:
         self.cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
         self.jobs, self._seconds, self._done, self._total = {}, {}, {}, None
         self._measured = defaultdict(lambda: deque(maxlen=20))
+        self._took = self._planned = 0.0
         self._stage, self._stages, self._said = {}, {}, {}
         self.refresh()
 
@@ -122,12 +135,26 @@ class Expected:
         # A job also starts and ends: libraries are imported.
         return 0.5 + 0.5 * texts * epochs * weights / WEIGHTS
 
-    def weight(self, number):
-        """Return a job's share of the machine: seconds times the cores that it takes."""
+    def slowness(self, running):
+        """Return how much longer jobs take here and now than expected: of finished ones, and of those that overrun."""
+        took, planned = self._took, self._planned
+        for number, (seconds, share) in running.items():
+            if number in self._seconds and (share or seconds > self._seconds[number]):
+                took, planned = took + seconds / (share or 1), planned + self._seconds[number]
+        return (took + PRIOR) / (planned + PRIOR)
+
+    def weight(self, number, running=None):
+        """Return a job's share of the machine: seconds times the cores that it takes; `running` as in `left`."""
+        running = running or {}
         job = self.jobs[number]
         kind = (job.rule.name, dict(job.wildcards_dict).get("arm"))
-        seconds = statistics.median(self._measured[kind]) if self._measured.get(kind) else self._seconds[number]
-        return max(0.1, seconds) * min(self.cores, job.threads if isinstance(job.threads, int) else 1)
+        known = self._measured.get(kind)
+        seconds = statistics.median(known) if known else self._seconds[number] * self.slowness(running)
+        return max(0.1, seconds) * self._cores_of(number)
+
+    def _cores_of(self, number):
+        threads = self.jobs[number].threads
+        return min(self.cores, threads if isinstance(threads, int) else 1)
 
     def finish(self, number, seconds):
         """Note a finished job and the seconds that it took (None: not known)."""
@@ -135,6 +162,7 @@ class Expected:
             job = self.jobs[number]
             if seconds:
                 self._measured[(job.rule.name, dict(job.wildcards_dict).get("arm"))].append(seconds)
+                self._took, self._planned = self._took + seconds, self._planned + self._seconds[number]
             self._done[number] = time.monotonic()
 
     def finished_stages(self):
@@ -158,11 +186,11 @@ class Expected:
         Args:
             running: {number: (seconds so far, share done or None)}.
         """
-        whole = {number: self.weight(number) for number in self.jobs}
+        whole = {number: self.weight(number, running) for number in self.jobs}
         done = sum(weight for number, weight in whole.items() if number in self._done)
         for number, (seconds, share) in running.items():
             if number in whole:
-                cores = whole[number] / max(0.1, self._seconds[number])
+                cores = self._cores_of(number)
                 if share:
                     whole[number] = max(whole[number] / 2, seconds / share * cores)
                     done += whole[number] * share

@@ -54,10 +54,13 @@ def test_the_bar_is_weighted_by_times_and_not_by_jobs(monkeypatch):
     assert run.share({}) == pytest.approx(0.05)  # one of three jobs, and 5 of 100 seconds
     # Half of the long job by its own word, at the expected speed: 5 + 45 of 100.
     assert run.share({0: (45, 0.5)}) == pytest.approx(0.5)
-    # A machine of half the speed: 50 core-seconds of work took 100 s. (100 + 30) / (50 + 30) s for each of those left.
+    # A machine of half the speed. The short job took 10 s in place of 5, and half of the long one 90 s in place of 45:
+    # slowness is (10 + 180 + 30) / (5 + 90 + 30) = 1.76. What is left is 90 s of the long job and, measured, 10 s; the
+    # run made 10 + 90 of it in 100 s, so (100 + 30) / (100 + 30) s pass for each.
     slow = expected([job("long"), job("short"), job("short", n="2")])
-    slow.finish(1, None)
-    assert slow.left(100, {0: (45, 0.5)}) == pytest.approx(50 * 130 / 80)
+    slow.finish(1, 10)
+    assert slow.slowness({0: (90, 0.5)}) == pytest.approx(1.76)
+    assert slow.left(100, {0: (90, 0.5)}) == pytest.approx(100)
 
 
 def test_sizes_give_the_first_estimate_and_a_benchmark_a_better_one(tmp_path):
