@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What conda itself brings. Everything else comes by pip, so that its version is the workstation's.
+# conda itself brings these. Everything else comes by pip, so that its version is the workstation's.
 CONDA = ["python =3.11", "pip =25.3"]
 CONDA_MORE = {"fairseq": ["cxx-compiler =1.11"]}  # fairseq.post-deploy.sh compiles
 

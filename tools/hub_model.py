@@ -12,7 +12,7 @@ from study.finetuning_checks import WEIGHTS
 from study.hub import HUB, TOKENIZERS, lacking
 
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-# What a tokenizer is read from besides.
+# A tokenizer is also read from these.
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")
 # Bytes of the hub's answer about a model, at most.
 ANSWER = 20_000_000

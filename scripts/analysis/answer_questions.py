@@ -59,7 +59,7 @@ def contrast(question, arms, scale):
     pairs = [(sign, arms[name]) for sign, name in sides(question)]
     terms = [Term(sign, items, fixed) for sign, (_, items, fixed) in pairs]
     difference = summed(question, {name: scores for name, (scores, _, _) in arms.items()})
-    # What sums of equal means leave in floats.
+    # Sums of equal means differ by less than this.
     difference = 0.0 if abs(difference) < 1e-12 else difference
     margin = question["equal_within"] * scale if question.get("equal_within") is not None else None
     row = {
@@ -83,7 +83,7 @@ def failures(question, arms, learned):
         arms: what `scored` returns.
         learned: {arm: list of booleans, one a run, in the order of its scores}.
     """
-    # What a guest's run has learned is told by no table.
+    # No table says whether a guest's run has learned.
     varying = [name for _, name in sides(question) if not arms[name][2] and name in learned]
     rates = [failure_rate(learned[name], arms[name][0]) for name in dict.fromkeys(varying)]
     n_failed = sum(rate["n_failed"] for rate in rates)

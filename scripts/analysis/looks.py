@@ -1,4 +1,4 @@
-"""What distinguishes the arms of a figure: colours, marks and dashes."""
+"""The looks of arms in figures: colours, marks and dashes."""
 
 import itertools
 import re

@@ -1,7 +1,7 @@
-"""What a job records about itself where and when it runs: time, code, settings, machine.
+"""A job's record of its circumstances: time, code, settings, machine.
 
-Standard library only, since every environment runs it: psutil has no name of the processor, and py-cpuinfo would be one
-more package in each for that alone.
+It uses the standard library only, since every environment runs it: psutil lacks the processor's name, and py-cpuinfo
+would be another package in each environment.
 """
 
 import datetime
@@ -13,11 +13,11 @@ import platform
 import subprocess
 import sys
 
-# Settings that say where files lie on one machine and not what the study is.
+# These settings name places of files on one machine and do not define the study.
 PLACES = ("mirror",)
-# Sections that decide how results are shown, and no result.
+# These sections decide how results are shown, and no result.
 SHOWN = ("report", "claims")
-# What settings meant that records of earlier versions lack, by dotted key.
+# The meaning of settings that records of earlier versions lack, by dotted key.
 ADDED = {"measure": "accuracy"}
 
 
@@ -83,7 +83,7 @@ def cpu_model(path="/proc/cpuinfo"):
 
 
 def machine():
-    """Return what can change time or rounding: processor, cores and memory, GPU, operating system; never a host name.
+    """Return the facts behind time and rounding: processor, cores and memory, GPU, operating system; never a host name.
 
     Returns:
         dict: cpu (str); cores (int, those that this job may use); memory_mb (int or None); gpu (str or None);
@@ -94,7 +94,7 @@ def machine():
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     except (ValueError, OSError, AttributeError):
         memory = None
-    # Not imported here: rules without PyTorch use this module too.
+    # PyTorch is not imported here, because rules without it also use this module.
     torch = sys.modules.get("torch")
     gpu = torch.cuda.get_device_name(0) if torch is not None and torch.cuda.is_available() else None
     return {

@@ -1,4 +1,4 @@
-"""What the terminal says at the end of a study: the answers to its questions, a table of its arms, the page's path."""
+"""The terminal's closing lines of a study: the answers to its questions, a table of its arms, the page's path."""
 
 import os
 import textwrap

@@ -1,4 +1,4 @@
-"""What a person sees of a run: a line per stage, a bar with the time left, faults in a sentence, and the answers.
+"""The terminal's view of a run: a line per stage, a bar with the time left, faults in a sentence, and the answers.
 
 Snakemake's own text goes to its log, and so does what jobs print. A handler of Python's logging takes the place of the
 one that Snakemake puts on its logger, so that any Snakemake shows this, without an installed plug-in. Snakemake's own
@@ -110,7 +110,7 @@ class Screen:
 
 
 class Terminal(logging.Handler):
-    """The handler: it lets Snakemake's own one speak until a run starts, then says what the run does.
+    """The handler: Snakemake's handler reports until a run starts; then this one reports the run.
 
     Attributes:
         own: Snakemake's handler.
@@ -118,12 +118,12 @@ class Terminal(logging.Handler):
             file that faults name.
     """
 
-    def __init__(self, own, log, workflow, study_file):
+    def __init__(self, handler, log, workflow, study_file):
         """Take Snakemake's handler, the path of its log, its workflow and the study's file."""
         super().__init__()
-        self.own, self.log, self.workflow, self.study_file = own, log, workflow, study_file
+        self.own, self.log, self.workflow, self.study_file = handler, log, workflow, study_file
         self.results, self.config = None, {}
-        self.screen = Screen(own.stream, own.nocolor)
+        self.screen = Screen(handler.stream, handler.nocolor)
         self.started = self.expected = None
         self.running, self.faults, self.pending, self.ended, self.said = {}, [], [], "", set()
         self.tenth, self._stderr, self._stop = 0, None, threading.Event()

@@ -1,4 +1,4 @@
-"""What a running training is at, from the line that each of its validations prints into its log."""
+"""The progress of a running training, from the line that each of its validations prints into its log."""
 
 import contextlib
 import os

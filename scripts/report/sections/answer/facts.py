@@ -1,4 +1,4 @@
-"""What the study finds: the answers to its questions, and every seed in one figure; never stronger than the files."""
+"""The study's findings: the answers to its questions, and every seed in one figure; never stronger than the files."""
 
 from common.arms import ARM, percent
 from report.arm_colours import anchor_of, coloured
@@ -73,11 +73,11 @@ def in_short_facts(study):
     """Return facts for the first screen: {leaks, seconds of all training, runs, parameters}; None where unknown."""
     seconds = [run["train_seconds"] for run in study.frame("runs").to_dict("records")]
     steps = study.table("derivation").rows if study.has("derivation") else []
-    # What comes after the head is one framework's only.
+    # Terms after the head belong to one framework only.
     heads = [row["total"] for row in steps if row["part"].startswith("classification head")]
     checks = study.table("audit").rows if study.has("audit") else []
     return {
-        # Test texts that training or validation has, too.
+        # Test texts that also occur in training or validation.
         "shared": next((row for row in checks if row["check"] == "test reviews in training or validation"), None),
         "leaks": study.count(study.path("audit"), status="leak") if study.has("audit") else None,
         "seconds": derive("sum", *seconds) if all(seconds) else None,
@@ -98,7 +98,7 @@ def leading(arms, grids):
 
 
 def facts(study):
-    """What the study finds: the answers to its questions, and every seed in one figure."""
+    """The study's findings: the answers to its questions, and every seed in one figure."""
     arms = arms_with_intervals(study).sort_values("mean", key=lambda column: -column.astype(float), kind="stable")
     grids = recipes(study)
     ahead = leading(arms, grids)
