@@ -97,8 +97,8 @@ help-all: ## list all targets and variables
 	@$(LIST)
 	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 VERBOSE=1 ARGS=... TESTS=..."
 
-# A run says where its page is (scripts/study/closing.py), except with Snakemake's own text. After a dry run, or one that
-# was told to stop earlier, there may be none.
+# A run reports its page (scripts/study/closing.py), except with Snakemake's output. There may be no page after a dry
+# run, or after a run that stops earlier.
 tell = [ ! -e "$(1)" ] || echo "The report: $(CURDIR)/$(1)"
 
 report: $(RUN_STAMP) ## install if necessary, run the embedded study, print the path of its report

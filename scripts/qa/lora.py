@@ -280,7 +280,7 @@ def _inside_saved(names, module):
 
 
 def _in_layers(lora, name):
-    """Return whether `layers_to_transform` covers the module: by the first number in its name after `layers_pattern`."""
+    """Return whether `layers_to_transform` covers the module, by the first number after `layers_pattern`."""
     layers, patterns = lora.get("layers_to_transform"), lora.get("layers_pattern")
     if layers is None or layers == []:
         return True

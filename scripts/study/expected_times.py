@@ -42,9 +42,9 @@ SECONDS = {
     "aggregate_": 1,
 }
 OTHER = 4
-# What the embedded study's trainings have: texts, epochs, weights of the layers; updates of its pretraining.
+# The embedded study's trainings: texts, epochs, weights of the layers; updates of its pretraining.
 TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
-# Weights of a model of others, of which nothing is known before it is there: a base-sized one's.
+# The weights assumed for an external model before it is there: those of a base-sized one.
 FOREIGN = 85_000_000
 # Seconds for which the first estimate counts, against what this run has shown of its machine.
 PRIOR = 30
