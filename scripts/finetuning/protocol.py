@@ -1,6 +1,7 @@
 """The settings of each arm: the study's (matched), or its framework's defaults (published)."""
 
 import frameworks
+from frameworks.matched import in_effect
 
 
 def framework_settings(finetuning, framework):
@@ -29,7 +30,7 @@ def arm_settings(finetuning, name):
         "protocol": arm.get("protocol") or finetuning["protocol"],
         "training": finetuning["training"] | training,
     }
-    said = {key: value for key, value in training.items() if key != "save_every"}
+    said = {key: value for key, value in in_effect(training).items() if key != "save_every"}
     said |= {key: arm[key] for key in ("freeze", *facts.SETTINGS) if arm.get(key) is not None}
     return facts.arm_settings(study, arm) | said
 

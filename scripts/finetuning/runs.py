@@ -4,14 +4,18 @@ import os
 import shutil
 import time
 
+from common.arms import run_label
 from common.errors import StudyError
 from common.files import atomic_path, sha256, write_json, write_tsv
 from common.machine import job_record, now
 from finetuning.prediction_files import HISTORY
 from finetuning.seeds import run_seeds
-from finetuning.selection import RULE
+from finetuning.selection import RULE, stalled
+from frameworks.matched import OPTIONAL
+from training.accumulation import MicroBatches
 from training.batching import STEP, count_updates
 from training.loss_curves import Curves
+from training.objective import Objective
 from training.precision import choose_device, resolve_precision
 from training.process import flush_denormals, set_threads, versions
 from training.schedule import warmup_updates
@@ -19,10 +23,13 @@ from training.state import code_hash, load_state, save_state, state_folder
 
 
 class Run:
-    """One run: `resume`, `start`, train (and `save`), `end`, `finish`.
+    """One run: `aim`, `resume`, `start`, train (and `save`), `end`, `finish`.
 
     Attributes:
         init, seed, settings: as given.
+        name: of the run, for messages.
+        micro: `training.accumulation.MicroBatches` of its updates.
+        objective: `training.objective.Objective`; known after `aim`.
         seeds: init_seed and data_seed (see `finetuning.seeds.run_seeds`).
         device, precision: the device and number format of training.
         updates, warmup: updates and warmup of the whole run; known after `resume`.
@@ -43,10 +50,38 @@ class Run:
         self.record = job_record({"settings": settings, **more})
         self.init, self.seed, self.settings, self.threads, self.more = arm["init"], seed, settings, threads, more
         self.seeds = run_seeds(settings, seed)
+        self.name = run_label(arm["arm"], seed) if "arm" in arm else None
+        self.micro = MicroBatches(settings.get("batch_size", 1), settings.get("accumulation", 1))
         self.device = choose_device()
         self.precision = resolve_precision(settings["precision"], self.device)
         self.record |= {**arm, "seed": seed, **self.seeds, "settings": settings}
         self.record |= {"precision": self.precision, "threads": threads, "versions": versions()}
+
+    def aim(self, labels, n_classes):
+        """Decide what training minimizes, by the labels of the run's training texts: see `Objective`."""
+        self.objective = Objective(self.settings, labels, n_classes)
+        if self.objective.weights is not None:
+            self.record["class_weights"] = self.objective.weights
+
+    def stops(self, records):
+        """Tell whether the records so far end the run: `patience` epochs without a better one."""
+        return stalled(records, self.settings.get("patience"), self.settings.get("select_by", "accuracy"))
+
+    def optional(self, rates):
+        """Return what `protocol` records of settings that most runs leave alone.
+
+        Args:
+            rates: the learning rate of every update.
+        """
+        found = {key: self.settings[key] for key in OPTIONAL if key in self.settings} | restricted(self.settings)
+        if "class_weights" in found:
+            found["class_weights"] = self.objective.weights
+        if "patience" in found:
+            # Where two runs alike stopped is their result, no difference between their settings.
+            found["lr_last"] = "of the epoch that the run ended with"
+            if len(rates) <= self.warmup:
+                found |= {"peak_lr": self.settings["lr"], "warmup_updates": self.warmup}
+        return found
 
     def resume(self, states, sizes, files, code):
         """Open the run's state folder and return the saved state, or None.
@@ -108,12 +143,16 @@ class Run:
         """Stop the clock and end the curves.
 
         Raises:
-            StudyError: training ended before the last update.
+            StudyError: training ended before the last update, and `patience` is no reason.
         """
         self.record["train_seconds"] = time.monotonic() - self.began
         self.curves.close()
         done = records[-1]["update"] if records else 0
-        if done != self.updates or len(records) != self.settings["epochs"]:
+        if self.micro.halvings:
+            self.record["halvings"] = self.micro.halvings
+        if 0 < len(records) < self.settings["epochs"] and self.stops(records):
+            self.record["stopped"] = {"epoch": len(records), "update": done}
+        elif done != self.updates or len(records) != self.settings["epochs"]:
             raise StudyError(f"training ended after {done} of {self.updates} updates: see the log")
 
     def finish(self, outputs, records, proof, protocol, **facts):

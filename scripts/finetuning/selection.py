@@ -72,6 +72,20 @@ def earliest_best(points, by="accuracy"):
     return min(points, key=lambda point: (-worth(point, by), point["epoch"]))
 
 
+def stalled(records, patience, by="accuracy"):
+    """Tell whether the last `patience` epochs of a run brought no better value of what chooses its epoch.
+
+    Args:
+        records: see `finetuning.runs.history_rows`, one an epoch so far.
+        patience: epochs; None: never.
+        by: measure that chooses the epoch.
+    """
+    if patience is None or not records:
+        return False
+    points = [{"epoch": record["epoch"], **record["valid"]} for record in records]
+    return points[-1]["epoch"] - earliest_best(points, by)["epoch"] >= patience
+
+
 def describe_choice(points, by="accuracy"):
     """Return what `selected.json` holds.
 

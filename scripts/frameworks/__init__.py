@@ -30,6 +30,8 @@ DEFAULTS = {
     "PAIRS": False,
     # True where its runs have checkpoints, which are then verified, compared, exported, and scored epoch by epoch.
     "CHECKPOINTS": False,
+    # The settings of `frameworks.matched.OPTIONAL` that its runs can have.
+    "OPTIONS": (),
     # True where its defaults have no weight decay.
     "UNDECAYED": False,
     # Packages whose versions a run records.

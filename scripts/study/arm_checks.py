@@ -2,6 +2,7 @@
 
 import frameworks
 from common.arms import CHECKPOINT
+from frameworks.matched import OPTIONAL, in_effect
 
 # These keys of an arm concern weights, so only a framework with checkpoints reads them.
 OF_WEIGHTS = ("match", "protocol", "at_update", "freeze")
@@ -57,6 +58,35 @@ def check_frameworks(config):
             f"data.table.second makes pairs of texts, and the frameworks of the arms {', '.join(single)} read one "
             f"text; take these arms out, or set their framework to {having_words('PAIRS')}"
         )
+
+
+def check_options(config):
+    """Yield what arms ask of training that their framework, the labels or the batch size cannot have.
+
+    Args:
+        config: settings that agree with the schema.
+    """
+    finetuning, n_classes = config["finetuning"], len(config["data"]["labels"])
+    for name, arm in finetuning["arms"].items():
+        facts, own = frameworks.load(arm["framework"]), arm.get("training") or {}
+        # Only a framework with checkpoints reads the study's block.
+        training = in_effect((finetuning["training"] if facts.CHECKPOINTS else {}) | own)
+        places = {key: f"finetuning.arms.{name}.training" if key in own else "finetuning.training" for key in training}
+        for key in [key for key in OPTIONAL if key in training and key not in facts.OPTIONS]:
+            remedy = "take it out" if key in own else f"set it to null in finetuning.arms.{name}.training"
+            others = having_words("OPTIONS")
+            yield f"{places[key]}.{key}: {facts.LABEL} cannot do that; {remedy}, or set the framework to {others}"
+        weights, parts = training.get("class_weights"), training.get("accumulation", 1)
+        if isinstance(weights, list) and len(weights) != n_classes:
+            yield (
+                f"{places['class_weights']}.class_weights has {len(weights)} weights, and data.labels {n_classes} "
+                "classes; give one weight for each, in that order"
+            )
+        if parts > training.get("batch_size", parts):
+            yield (
+                f"{places['accumulation']}.accumulation is {parts}, more than the {training['batch_size']} texts of an "
+                "update (batch_size); lower it"
+            )
 
 
 def having_words(fact):

@@ -9,6 +9,7 @@ import yaml
 from common.errors import StudyError
 from common.files import read_json, reading
 from common.machine import ADDED, result_settings
+from frameworks.matched import leave_out
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.grids import expand_grids
@@ -38,6 +39,7 @@ def check_study(config, root):
         # These arms are treated as if written by hand.
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
     config["finetuning"]["select_by"] = config["finetuning"]["select_by"] or config["measure"]
+    leave_out(config["finetuning"])
     refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])
     pins = read_checksums(checksums)

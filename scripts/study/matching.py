@@ -1,5 +1,7 @@
 """Arms that must be trained alike (`match`): differences in the settings are refused before anything is trained."""
 
+from frameworks.matched import OPTIONAL, in_effect
+
 # These keys of an arm, beside its block `training`, make another training where they differ.
 OWN = ("freeze", "lora", "n_train")
 
@@ -24,9 +26,10 @@ def check_matches(finetuning):
         other = arms.get(arm.get("match"))
         if other is None or "published" in (arm.get("protocol"), other.get("protocol")):
             continue
-        ours, theirs = (finetuning["training"] | (one.get("training") or {}) for one in (arm, other))
+        ours, theirs = (in_effect(finetuning["training"] | (one.get("training") or {})) for one in (arm, other))
         ours, theirs = (
-            settings | {key: one.get(key) for key in OWN} for settings, one in ((ours, arm), (theirs, other))
+            dict.fromkeys(OPTIONAL) | settings | {key: one.get(key) for key in OWN}
+            for settings, one in ((ours, arm), (theirs, other))
         )
         for key in ours:
             if key != "save_every" and ours[key] != theirs.get(key):

@@ -5,7 +5,7 @@ import os
 import sources
 from common.arms import uses_checkpoint
 from common.errors import StudyError
-from study.arm_checks import check_frameworks
+from study.arm_checks import check_frameworks, check_options
 from study.baselines import check_baselines
 from study.checkpoint_checks import check_checkpoint, check_depths, check_kept, check_short_blocks
 from study.data_checks import check_data
@@ -92,6 +92,8 @@ def cross_checks(config):
     yield from check_models(config["finetuning"])
     yield from check_finetuning_arms(config["finetuning"]["arms"], config["report"]["colours"])
     yield from check_frameworks(config)
+    # Several arms may share a fault of the study's block.
+    yield from dict.fromkeys(check_options(config))
     yield from check_baselines(config["finetuning"])
     # They may name arms that a grid writes out; the settings are checked again with these.
     if not config["finetuning"]["grids"]:

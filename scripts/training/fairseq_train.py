@@ -38,8 +38,13 @@ def fail_at_once():
     checkpoint_utils._torch_persistent_save = torch.save
 
 
-def train(arguments):
+def train(arguments, stops=lambda: False):
     """Run `fairseq-train` with a list of arguments and the study's plug-in.
+
+    Args:
+        arguments: list of str.
+        stops: function that tells, after each update, whether training ends here: fairseq's own count of epochs without
+            improvement begins anew in a resumed run.
 
     The plug-in is registered by its import: `--user-dir` would import it under another name, and put this folder on
     `sys.path`.
@@ -53,10 +58,11 @@ def train(arguments):
     print("fairseq-train", shlex.join(arguments))
     before, sys.argv = sys.argv, ["fairseq-train", *arguments]
     try:
-        from fairseq_cli.train import cli_main
+        from fairseq_cli import train as command
 
+        command.should_stop_early = lambda cfg, loss: stops()
         fail_at_once()
-        cli_main()
+        command.cli_main()
     except SystemExit as stop:
         if stop.code not in (0, None):
             raise StudyError("fairseq-train rejected its arguments: see the last lines of the log") from stop

@@ -48,10 +48,14 @@ class ResumableTrainer(Trainer):
 
     def training_step(self, model, inputs, num_items_in_batch=None):
         """Begin an update at its first batch, then train on the batch."""
+        self._enter_update()
+        return super().training_step(model, inputs, num_items_in_batch)
+
+    def _enter_update(self):
+        """Begin an update, once."""
         if self.begun != self.state.global_step:
             self.begun = self.state.global_step
             self._begin_update()
-        return super().training_step(model, inputs, num_items_in_batch)
 
     def _begin_update(self):
         """Restore or hand out the state before an update, when everything of the updates so far is done.

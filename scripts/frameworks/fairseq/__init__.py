@@ -1,6 +1,6 @@
 """fairseq, with the study's tasks and criterion as a plug-in: facts."""
 
-from frameworks.matched import matched_settings
+from frameworks.matched import OPTIONAL, matched_settings
 
 LABEL = "fairseq"
 RECIPE = "in the lab's recipe for fairseq"
@@ -8,6 +8,7 @@ TRAINER = "fairseq (and converted to this form)"
 ENVIRONMENT = "fairseq"
 INITS = ("pretrained", "random")
 CHECKPOINTS = True
+OPTIONS = tuple(OPTIONAL)
 # Its model keeps the language-model head.
 TERMS = ("head", "lm_head")
 STEPS = {

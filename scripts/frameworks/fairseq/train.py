@@ -6,10 +6,10 @@ from common.entry import run
 from common.files import read_json, read_lines, write_json
 from finetuning import parts
 from finetuning.parts import freeze_lower
-from finetuning.runs import Run, live_protocol, restricted
+from finetuning.runs import Run, live_protocol
 from finetuning.scoring import measured
 from frameworks.fairseq.scoring import HEAD
-from training import batching, draws, dropout, fairseq_state, last_layer, precision
+from training import accumulation, batching, draws, dropout, fairseq_state, last_layer, objective, precision
 from training.draws import describe_start
 from training.fairseq_checkpoint import load_fairseq_checkpoint, tells_heads
 from training.fairseq_commands import import_fairseq
@@ -84,7 +84,7 @@ def training_arguments(tuning, data, checkpoint, architecture, resumed):
         start = os.path.abspath(tuning.place("random-initialisation"))
     flags = {
         "--task": "review_classification",
-        "--criterion": "sentence_prediction",
+        "--criterion": "sentence_prediction" if tuning.objective.plain else "study_classification",
         "--num-classes": count_classes(data),
         "--classification-head-name": HEAD,
         "--init-token": 0,
@@ -155,7 +155,7 @@ def protocol(task, tuning, drawn):
         "attention_dropout": args.attention_dropout,
         "initialisation": drawn,
         "precision": tuning.precision,
-        **restricted(tuning.settings),
+        **tuning.optional(task.rates),
     }
 
 
@@ -192,6 +192,16 @@ def count_reviews(data):
 
     label = os.path.join(data, "label")
     return {s: len(data_utils.load_indexed_dataset(os.path.join(label, s), None)) for s in ("train", "valid")}
+
+
+def training_labels(data):
+    """Return the labels of the training reviews in the binarized data of a run, integers from 0."""
+    from fairseq.data import Dictionary, data_utils
+
+    # Behind the dictionary's special symbols, as fairseq's task takes them; then comes the end of the line.
+    first = Dictionary().nspecial
+    labels = data_utils.load_indexed_dataset(os.path.join(data, "label", "train"), None)
+    return [int(labels[i][0]) - first for i in range(len(labels))]
 
 
 def count_classes(data):
@@ -236,25 +246,29 @@ def main(
         StudyError: a missing checkpoint, weights that were not loaded, or a run that ended early.
     """
     import_fairseq()
-    from training.fairseq_plugin import optimizer, tasks
+    from training.fairseq_plugin import criterion, optimizer, tasks
 
     tuning = Run(facts, seed, settings, threads, architecture=architecture)
     reference = first_weights(tuning, checkpoint)
     files = {os.path.join(place, name) for place, _, names in os.walk(data) for name in names if name[0] != "."}
     files = {os.path.relpath(path, data): path for path in files} | ({"checkpoint": checkpoint} if reference else {})
     code = (
+        accumulation,
         batching,
         draws,
         dropout,
         fairseq_state,
         last_layer,
+        objective,
         parts,
         precision,
+        criterion,
         optimizer,
         tasks,
         protocol_flags,
         training_arguments,
     )
+    tuning.aim(training_labels(data), count_classes(data))
     # fairseq reads the state from its file.
     resumed = tuning.resume(states, count_reviews(data), files, code) is not None
     if resumed:
@@ -270,8 +284,10 @@ def main(
     task.inspect, task.save, task.save_every = inspect, tuning.save, save_every
     task.keep_scores = "measure" in settings
     task.restrict = staticmethod(lambda model: restrict(model, settings, facts["arm"]))
-    task.curves = tuning.start()
-    train(training_arguments(tuning, data, checkpoint, architecture, resumed))
+    task.curves, task.run = tuning.start(), tuning.name
+    task.micro, task.objective = tuning.micro, tuning.objective
+    task.stops = staticmethod(lambda records: tuning.stops([means(each, settings.get("measure")) for each in records]))
+    train(training_arguments(tuning, data, checkpoint, architecture, resumed), lambda: task.current.stopped)
     records = [means(record, settings.get("measure")) for record in tasks.read_history(tuning.place(HISTORY))]
     tuning.end(records)
     start = read_json(tuning.place("start.json"))

@@ -1,6 +1,6 @@
 """Hugging Face's Trainer, with the study's batches, optimizer and schedule: facts."""
 
-from frameworks.matched import matched_settings
+from frameworks.matched import OPTIONAL, matched_settings
 
 LABEL = "Hugging Face"
 RECIPE = "in Hugging Face's example"
@@ -10,6 +10,7 @@ INITS = ("pretrained", "random")
 OTHERS_MODELS = True
 PAIRS = True
 CHECKPOINTS = True
+OPTIONS = tuple(OPTIONAL)
 UNDECAYED = True
 TERMS = ("head", "token_types")
 ONLY = ("token_types",)

@@ -93,7 +93,7 @@ class StudyTrainer(ResumableTrainer):
 
     def _start_sums(self):
         self.sums = torch.zeros(2, device=self.args.device, dtype=torch.float64)
-        self.seen = 0
+        self.seen, self.noted = 0, []
 
     def get_train_dataloader(self):
         """Return the loader of the batch plan that both frameworks follow."""
@@ -131,6 +131,7 @@ class StudyTrainer(ResumableTrainer):
     def _state(self):
         """Return the state with the records so far."""
         kept = {"records": json.dumps(self.records), "rates": self.rates, "sums": self.sums, "seen": self.seen}
+        kept["micro"] = self.tuning.micro.state()
         return super()._state() | kept
 
     def _take_up(self, state):
@@ -138,25 +139,58 @@ class StudyTrainer(ResumableTrainer):
         super()._take_up(state)
         self.records, self.rates = json.loads(state["records"]), state["rates"]
         self.sums, self.seen = state["sums"].to(self.sums.device), state["seen"]
+        self.tuning.micro.take_up(state["micro"])
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        """Add up the gradients of an update's micro-batches, and note the update."""
+        self._enter_update()
+        labels, step, micro = inputs["labels"], super().training_step, self.tuning.micro
+        self.rates.append(self.optimizer.param_groups[0]["lr"])
+
+        def train_part(part):
+            # None: the batch as a whole, whose mean PyTorch takes itself.
+            self.size = None if part.stop - part.start == len(labels) else self.tuning.objective.size(labels)
+            return step(model, {name: tensor[part] for name, tensor in inputs.items()}, num_items_in_batch)
+
+        def forget():
+            self.noted = []
+            model.zero_grad()
+
+        update = self.state.global_step + 1
+        losses = micro.run(update, len(labels), train_part, forget)
+        for _, _, sums in self.noted:
+            self.sums += sums
+        self.seen += len(labels)
+        shares = [mean if size == len(labels) else mean * size / len(labels) for mean, size, _ in self.noted]
+        self.tuning.curves.update(update, sum(shares), self.rates[-1])
+        self.noted = []
+        return sum(losses)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """Return the mean cross entropy of a training batch, with the forward pass under autocast on request."""
+        """Return a micro-batch's share of the objective, with the forward pass under autocast on request.
+
+        Plain cross entropy is noted, whatever is minimized.
+        """
         labels = inputs["labels"]
         autocast = torch.autocast(
             self.args.device.type, dtype=torch.bfloat16, enabled=self.tuning.precision == "bfloat16"
         )
         with autocast, cheap_dropout():
             outputs = model(**{name: tensor for name, tensor in inputs.items() if name != "labels"})
-        logits = outputs.logits.float()
-        loss = torch.nn.functional.cross_entropy(logits, labels)
+        logits, objective = outputs.logits.float(), self.tuning.objective
+        whole = self.size is None
+        loss = objective.mean(logits, labels) if whole else objective.sum(logits, labels) / self.size
         with torch.no_grad():
-            self.sums += torch.stack([loss.detach() * len(labels), (logits.argmax(dim=1) == labels).sum()])
-        self.seen += len(labels)
-        self.rates.append(self.optimizer.param_groups[0]["lr"])
-        update, value = self.state.global_step + 1, loss.item()
-        refuse_divergence("the training loss", value, update, self.rates[-1], self.SECTION)
-        self.tuning.curves.update(update, value, self.rates[-1])
+            plain = loss if whole and objective.plain else torch.nn.functional.cross_entropy(logits, labels)
+            correct = (logits.argmax(dim=1) == labels).sum()
+            self.noted.append((plain.item(), len(labels), torch.stack([plain * len(labels), correct])))
+        refuse_divergence("the training loss", self.noted[-1][0], self.state.global_step + 1, **self._told())
         return (loss, outputs) if return_outputs else loss
+
+    def _told(self):
+        """Return what `refuse_divergence` says beside the number and its update."""
+        of_run = {"precision": self.tuning.precision, "run": self.tuning.name}
+        return {"lr": self.rates[-1], "section": self.SECTION, **of_run}
 
     def evaluate(self, eval_dataset=None, ignore_keys=None, metric_key_prefix="eval"):
         """Score the validation split in float32, batches sorted by length, and keep the epoch's record."""
@@ -167,7 +201,7 @@ class StudyTrainer(ResumableTrainer):
             self.settings.get("measure"),
         )
         update = self.state.global_step
-        refuse_divergence("the validation loss", valid["loss"], update, self.rates[-1], self.SECTION)
+        refuse_divergence("the validation loss", valid["loss"], update, **self._told())
         self.tuning.curves.measure("valid", update, valid["loss"], valid["accuracy"])
         loss, correct = self.sums.tolist()
         train = {"loss": loss / self.seen, "accuracy": correct / self.seen, "n_correct": int(correct)}
@@ -185,6 +219,9 @@ class StudyTrainer(ResumableTrainer):
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in valid.items()}
         self.log(metrics | {"train_epoch_loss": train["loss"], "train_epoch_accuracy": train["accuracy"]})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if self.tuning.stops(self.records):
+            # The Trainer saves this epoch's weights first.
+            self.control.should_training_stop = True
         return metrics
 
     def _save_checkpoint(self, model, trial):

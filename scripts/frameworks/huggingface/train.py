@@ -21,24 +21,36 @@ from finetuning.encoders import (
     prove_encoder,
 )
 from finetuning.parts import freeze_lower
-from finetuning.runs import Run, general_protocol, live_protocol, restricted
+from finetuning.runs import Run, general_protocol, live_protocol
 from frameworks.huggingface import classifier, low_rank, study_trainer
 from frameworks.huggingface.classifier import HEAD, build_model
 from frameworks.huggingface.low_rank import add_lora
 from frameworks.huggingface.study_trainer import Reviews, make_trainer
-from training import batching, draws, dropout, last_layer, precision, resumable_trainer, schedule
+from training import (
+    accumulation,
+    batching,
+    draws,
+    dropout,
+    last_layer,
+    objective,
+    precision,
+    resumable_trainer,
+    schedule,
+)
 from training.draws import RecordedDraws, describe_start
 from training.last_layer import train_first_position
 from training.weights import prove_weights
 
 # These decide a run's result besides its settings and files.
 CODE = (
+    accumulation,
     batching,
     draws,
     dropout,
     encoders,
     last_layer,
     low_rank,
+    objective,
     parts,
     precision,
     resumable_trainer,
@@ -118,7 +130,7 @@ def encoder_protocol(trainer, fresh, taken):
         "head": f"{type(model).__name__}: {', '.join(f'{name} {shape}' for name, shape in head.items())}"
         + ("" if head.keys() & set(fresh) else f"; {taken['head']['status']}, as it came with the model"),
         "initialisation": f"the model's own rule for {len(fresh)} tensors",
-        "total_updates": trainer.state.global_step,
+        "total_updates": trainer.state.max_steps,
         "clip_norm": trainer.args.max_grad_norm,
         "batch_size": plan.batch_size,
         "batching": plan.rule,
@@ -126,7 +138,7 @@ def encoder_protocol(trainer, fresh, taken):
         "attention_dropout": max([getattr(config, name) for name in ATTENTION if hasattr(config, name)], default=0.0),
         "classifier_dropout": max((module.p for module in head_dropouts(model)), default=0.0),
         "precision": trainer.tuning.precision,
-        **restricted(trainer.tuning.settings),
+        **trainer.tuning.optional(trainer.rates),
     }
 
 
@@ -175,7 +187,7 @@ def protocol(trainer, drawn):
     states = {p for name, p in dropouts.items() if not name.endswith("attention.self.dropout")}
     plan = trainer.get_train_dataloader().batch_sampler
     found = live_protocol(optimizer, model, model.classifier, trainer.rates, positions) | {
-        "total_updates": trainer.state.global_step,
+        "total_updates": trainer.state.max_steps,
         "clip_norm": trainer.args.max_grad_norm,
         "batch_size": plan.batch_size,
         "batching": plan.rule,
@@ -184,7 +196,7 @@ def protocol(trainer, drawn):
         "initialisation": drawn,
         "precision": trainer.tuning.precision,
     }
-    found |= restricted(trainer.tuning.settings)
+    found |= trainer.tuning.optional(trainer.rates)
     # Settings that fairseq's model lacks are recorded only where they take part; matched mode then refuses them.
     if model.roberta.embeddings.token_type_embeddings.weight.requires_grad:
         found["token_types"] = "one vector, added to every token"
@@ -257,6 +269,7 @@ def main(
     if not external:
         train_first_position(model.roberta.encoder.layer)
     merged = restrict(model, settings, head, facts["arm"])
+    tuning.aim(reviews["train"].labels, model.config.num_labels)
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()
     trainer.train()

@@ -74,13 +74,18 @@ class WatchedTrainer(Trainer):
         value = torch.nn.functional.cross_entropy(logits, labels).item()
         self.rates.append(self.optimizer.param_groups[0]["lr"])
         update = self.state.global_step + 1
-        refuse_divergence("the training loss", value, update, self.rates[-1], SECTION)
+        refuse_divergence("the training loss", value, update, **self._told())
         self.sums[0] += value * len(labels)
         self.sums[1] += int((logits.argmax(dim=1) == labels).sum())
         self.seen += len(labels)
         if (width := inputs["input_ids"].shape[1]) not in self.widths:
             self.widths.append(width)
         self.tuning.curves.update(update, value, self.rates[-1])
+
+    def _told(self):
+        """Return what `refuse_divergence` says beside the number and its update."""
+        of_run = {"precision": self.tuning.precision, "run": self.tuning.name}
+        return {"lr": self.rates[-1], "section": SECTION, **of_run}
 
     def evaluate(self, *args, **kwargs):
         """Measure as the recipe does, and record the epoch, with validation's numbers computed from the same logits."""
@@ -90,7 +95,7 @@ class WatchedTrainer(Trainer):
         logits, labels = torch.as_tensor(self.prediction.predictions).float(), self.prediction.label_ids
         valid = summarize(logits, labels, self.tuning.settings.get("measure"))
         update = self.state.global_step
-        refuse_divergence("the validation loss", valid["loss"], update, self.rates[-1], SECTION)
+        refuse_divergence("the validation loss", valid["loss"], update, **self._told())
         self.tuning.curves.measure("valid", update, valid["loss"], valid["accuracy"])
         loss, correct = self.sums
         train = {"loss": loss / self.seen, "accuracy": correct / self.seen, "n_correct": correct}

@@ -1,10 +1,34 @@
-"""fairseq's masked language modelling, and the same masked tokens predicted from a block's first token."""
+"""fairseq's classification with the study's objective; its masked language modelling, from the first token as well."""
 
 from dataclasses import dataclass, field
 
 import torch
 from fairseq.criterions import register_criterion
 from fairseq.criterions.masked_lm import MaskedLmConfig, MaskedLmLoss
+from fairseq.criterions.sentence_prediction import SentencePredictionConfig, SentencePredictionCriterion
+
+
+@register_criterion("study_classification", dataclass=SentencePredictionConfig)
+class StudyClassification(SentencePredictionCriterion):
+    """Cross entropy as the task's `objective` weights and smooths it; what is logged stays plain cross entropy."""
+
+    def __init__(self, cfg: SentencePredictionConfig, task):
+        super().__init__(cfg, task)
+        self.objective = task.objective
+
+    def forward(self, model, sample, reduce=True):
+        """Return (sum over examples to minimize, what it is divided by, what is logged)."""
+        if not model.training:
+            return super().forward(model, sample, reduce)
+        seen = []
+        head = model.classification_heads[self.classification_head_name]
+        hook = head.register_forward_hook(lambda _, inputs, logits: seen.append(logits))
+        try:
+            _, _, logged = super().forward(model, sample, reduce)
+        finally:
+            hook.remove()
+        labels = sample["target"].view(-1)
+        return self.objective.sum(seen[-1].float(), labels), self.objective.size(labels), logged
 
 
 @dataclass

@@ -29,8 +29,8 @@ class FusedAdamW(FairseqOptimizer):
     Kingma and Ba's Algorithm 1, so that both frameworks take the same step.
     """
 
-    # The task sets the current update's number and its section of the settings.
-    update, section = None, None
+    # The task sets the arguments of `refuse_divergence` for the current update.
+    told = {}
 
     def __init__(self, cfg, params):
         super().__init__(cfg)
@@ -39,7 +39,7 @@ class FusedAdamW(FairseqOptimizer):
     def clip_grad_norm(self, max_norm, aggregate_norm_fn=None):
         """Bound the gradients' norm and return it; fairseq's message on one that is not finite has no details."""
         norm = super().clip_grad_norm(max_norm, aggregate_norm_fn)
-        refuse_divergence("the gradients' norm", float(norm), self.update, self.get_lr(), self.section)
+        refuse_divergence("the gradients' norm", float(norm), lr=self.get_lr(), **self.told)
         return norm
 
     @property

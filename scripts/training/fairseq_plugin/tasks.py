@@ -43,10 +43,11 @@ class StudyTask:
 
     Attributes:
         curves: `training.loss_curves.Curves` that the script that starts a run puts here.
-        section: section of the settings, for messages.
+        section, run: of the settings, and the run's name, for messages.
+        micro: `training.accumulation.MicroBatches`; None: every update is one batch.
     """
 
-    curves = section = None
+    curves = section = run = micro = None
     # The script that starts a training puts functions here. The first receives the model before its first update, and
     # how it was drawn. The second receives the state to save, with `updates` (number made), after every `save_every`
     # updates (0: never).
@@ -56,6 +57,9 @@ class StudyTask:
     shuffles = True
     # The present data began with this update.
     first = 0
+    # The script puts a function here: given the records so far, it tells whether training ends with this epoch.
+    stops = None
+    stopped = False
 
     def _begin(self):
         if not hasattr(self, "_sums"):
@@ -80,21 +84,41 @@ class StudyTask:
         self.made = update_num
         model.train()
         model.set_num_updates(update_num)
+        self.updates = update_num + 1
+        self.rates.append(optimizer.get_lr())
+        optimizer.told = self._told()
+
+        def step(part):
+            loss, size, logged = self._forward(part, model, criterion)
+            refuse_divergence("the training loss", float(logged["loss"]), lr=self.rates[-1], **optimizer.told)
+            if ignore_grad:
+                loss *= 0
+            optimizer.backward(loss)
+            return loss.detach(), size, logged
+
+        if self.micro is None:
+            loss, sample_size, logged = step(sample)
+        else:
+            n, forget = len(sample["target"]), optimizer.zero_grad
+            parts = self.micro.run(self.updates, n, lambda part: step(cut(sample, part)), forget)
+            # fairseq divides the summed gradients by the summed sizes: parts of any length weigh what they hold.
+            loss, sample_size = sum(part[0] for part in parts), sum(part[1] for part in parts)
+            logged = {name: sum(part[2][name] for part in parts) for name in parts[0][2]}
+        value, n = float(logged["loss"]), logged["sample_size"]
+        self._add(self._sums["train"], value, n, logged)
+        self.curves.update(self.updates, value / n, self.rates[-1])
+        return loss, sample_size, logged
+
+    def _forward(self, sample, model, criterion):
+        """Return what the criterion does, in the precision of training."""
         device = next(model.parameters()).device.type
         autocast = torch.autocast(device, dtype=torch.bfloat16, enabled=self.cfg.autocast == "bfloat16")
         with autocast, cheap_dropout():
-            loss, sample_size, logging_output = criterion(model, sample)
-        value = float(logging_output["loss"])
-        self._add(self._sums["train"], value, sample_size, logging_output)
-        self.updates = optimizer.update = update_num + 1
-        optimizer.section = self.section
-        self.rates.append(optimizer.get_lr())
-        refuse_divergence("the training loss", value, self.updates, self.rates[-1], self.section)
-        self.curves.update(self.updates, value / sample_size, self.rates[-1])
-        if ignore_grad:
-            loss *= 0
-        optimizer.backward(loss)
-        return loss, sample_size, logging_output
+            return criterion(model, sample)
+
+    def _told(self):
+        """Return what `refuse_divergence` says of the present update."""
+        return {"update": self.updates, "section": self.section, "precision": self.cfg.autocast, "run": self.run}
 
     def _hand_out(self, model, criterion, optimizer, done):
         """Hand out the first model, or the state before an update, when everything of the `done` updates is complete.
@@ -112,6 +136,8 @@ class StudyTask:
     def last_state(self, done):
         """Return the state after `done` updates: fairseq's state for resuming, and `updates`."""
         mine = {"sums": self._sums["train"], "rates": self.rates, "metrics": metrics.state_dict()}
+        if self.micro is not None:
+            mine["micro"] = self.micro.state()
         extra = {type(self).__name__: mine}
         if hasattr(save_checkpoint, "best"):
             extra["best"] = save_checkpoint.best
@@ -124,6 +150,8 @@ class StudyTask:
         self._begin()
         self._sums["train"], self.rates = state["sums"], state["rates"]
         metrics.load_state_dict(state["metrics"])
+        if self.micro is not None:
+            self.micro.take_up(state["micro"])
 
     def begin_valid_epoch(self, epoch, model):
         """Start counting a validation."""
@@ -143,7 +171,7 @@ class StudyTask:
     def post_validate(self, model, stats, agg):
         """Append the record; a resumed run first drops the records after its state."""
         valid = self._sums["valid"]
-        refuse_divergence("the validation loss", valid["loss"], self.updates, self.rates[-1], self.section)
+        refuse_divergence("the validation loss", valid["loss"], lr=self.rates[-1], **self._told())
         accuracy = valid["n_correct"] / valid["n"] if "n_correct" in valid else None
         self.curves.measure("valid", self.updates, valid["loss"] / valid["n"], accuracy)
         if self.cfg.history_file:
@@ -154,8 +182,21 @@ class StudyTask:
                 for entry in [*earlier, record]:
                     handle.write(json.dumps(entry) + "\n")
             os.replace(temporary, self.cfg.history_file)
+            self.stopped = type(self).stops is not None and type(self).stops([*earlier, record])
         self._sums["train"] = {}
         release_memory()
+
+
+def cut(sample, part):
+    """Return a part of a batch of classification.
+
+    Args:
+        sample: of fairseq's sentence prediction: tensors of n examples, and their number and tokens.
+        part: slice of the examples.
+    """
+    net_input = {name: tensor[part] for name, tensor in sample["net_input"].items()}
+    found = {"id": sample["id"][part], "net_input": net_input, "target": sample["target"][part]}
+    return found | {"nsentences": len(found["target"]), "ntokens": int(net_input["src_lengths"].sum())}
 
 
 def read_history(path):
@@ -260,6 +301,8 @@ class ReviewClassification(StudyTask, SentencePredictionTask):
     shuffles = False
     # The script that starts a training puts a function here that freezes the parameters not to be trained.
     restrict = None
+    # The criterion `study_classification` asks for this `training.objective.Objective`.
+    objective = None
     # True where a record of a validation includes `labels` and `logits` of its examples, in the order of their batches.
     keep_scores = False
 

@@ -1,6 +1,7 @@
 """Fine-tuning that is killed and run again ends bit for bit like one that was not, in both frameworks."""
 
 import os
+import signal
 import zipfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from finetuning.protocol import framework_settings
 from finetuning.seeds import run_seeds
 from finetuning.token_ids import write_token_ids
 from support.arms import facts
-from support.killed_runs import run_forked
+from support.killed_runs import fork_runs, run_forked
 from support.reviews import ARCHITECTURE, binarize, write_reviews
 from support.roberta import huggingface_config
 from support.studies import FINETUNING
@@ -26,6 +27,7 @@ from training.state import code_hash, load_state, save_state, state_folder
 # 40 reviews in batches of 4: 10 updates an epoch, 30 in all; states after 4, 8, ..., 28, of which 20 ends an epoch.
 SETTINGS = FINETUNING | {"batch_size": 4, "epochs": 3, "classifier_dropout": 0.1}
 SAVE_EVERY = 4
+QUARTERS = SETTINGS | {"accumulation": 4}
 SEEDS = {"init_seed": None, "data_seed": None}
 OUTPUTS = ("checkpoints", "history", "run", "weights", "tensorboard")
 # One run, killed at every start but the last: (where, the update that the next start goes on after).
@@ -111,13 +113,13 @@ def points(folder):
     return sorted(found)
 
 
-def same(one, two):
+def same(one, two, epochs=SETTINGS["epochs"]):
     """Assert that two runs ended alike: history, weights of every epoch, proof of the start, protocol, curves."""
     assert (one / "history").read_bytes() == (two / "history").read_bytes()
     assert read_json(one / "weights") == read_json(two / "weights")
     assert read_json(one / "run")["protocol"] == read_json(two / "run")["protocol"]
     first, second = weights(one), weights(two)
-    assert first.keys() == second.keys() and len(first) == SETTINGS["epochs"]
+    assert first.keys() == second.keys() and len(first) == epochs
     for file, tensors in first.items():
         assert tensors.keys() == second[file].keys()
         assert all(torch.equal(tensor, second[file][name]) for name, tensor in tensors.items()), file
@@ -172,6 +174,86 @@ def test_a_state_follows_from_the_process_too(tmp_path, monkeypatch):
     tuning.resume(str(tmp_path), {"train": 8, "valid": 4}, {}, [])
     key = read_json(tmp_path / os.path.basename(tuning.folder) / "key.json")
     assert "flush_denormals" in key["code"] and "peft" in key["versions"]
+
+
+# ---------------------------------------------------------------- early stopping, and a GPU that is too small
+
+
+@pytest.fixture(scope="module", params=["fairseq", "huggingface"])
+def optional(request, data, tmp_path_factory):
+    """A folder with runs of 6 epochs and with patience, and runs whose memory did not suffice."""
+    framework, folder = request.param, tmp_path_factory.mktemp(f"{request.param}-optional")
+    script = f"frameworks.{framework}.train"
+
+    def run(name, kill=None, **changes):
+        settings = SETTINGS | {"epochs": 6, "lr": 3e-3} | changes
+        given = arguments(framework, data, name, settings, save_every=4)
+        return {"name": name, "script": script, "arguments": given, "kill": kill}
+
+    def scarce(name, begins, kill_at=None):
+        given = arguments(framework, data, name, SETTINGS, save_every=SAVE_EVERY)
+        given |= {"script": script, "largest": 1, "begins": begins, "kill_at": kill_at}
+        return {"name": name, "script": "support.small_gpu", "arguments": given}
+
+    patient = {"patience": 1, "select_by": "loss"}
+    todo = [run("whole"), run("patient", **patient)]
+    # Killed between the state after update 8 and the end of epoch 1; after an epoch that counted against patience.
+    todo += [run("killed", {"before_step": 10}, **patient), run("killed", {"in_checkpoint": 2}, **patient)]
+    todo.append(run("killed", **patient))
+    todo += [scarce("halved", begins=1), scarce("late", begins=6)]
+    todo.append({"name": "split", "script": script, "arguments": arguments(framework, data, "split", QUARTERS)})
+    # Ended before update 15; the state is that after 12. The other process has all memory.
+    todo.append(scarce("again", begins=6, kill_at=15))
+    todo.append({"name": "again", "script": script, "arguments": arguments(framework, data, "again")})
+    ended = [signal.SIGKILL if run.get("kill") or run["arguments"].get("kill_at") else 0 for run in todo]
+    assert fork_runs(folder, todo) == ended, [(folder / f"{run['name']}.log").read_text()[-2000:] for run in todo]
+    return folder
+
+
+def test_a_patient_run_is_the_first_part_of_the_whole_one(optional):
+    rows = {name: read_tsv(optional / name / "history") for name in ("whole", "patient")}
+    valid = [float(row["value"]) for row in rows["whole"] if (row["split"], row["metric"]) == ("valid", "loss")]
+    # The first epoch whose loss is not below all before it.
+    wanted = next(epoch for epoch in range(2, 7) if valid[epoch - 1] >= min(valid[: epoch - 1]))
+    assert 2 < wanted < 6, valid
+    assert rows["patient"] == [row for row in rows["whole"] if int(row["epoch"]) <= wanted]
+    whole, patient = weights(optional / "whole"), weights(optional / "patient")
+    assert len(patient) == wanted
+    for file, tensors in patient.items():
+        assert all(torch.equal(tensor, whole[file][name]) for name, tensor in tensors.items()), file
+    run = read_json(optional / "patient" / "run")
+    assert run["stopped"] == {"epoch": wanted, "update": 10 * wanted} and run["total_updates"] == 60
+    assert run["protocol"] | {"patience": 1} == run["protocol"]
+    assert (run["protocol"]["total_updates"], run["protocol"]["peak_lr"]) == (60, 3e-3)
+    assert "stopped" not in read_json(optional / "whole" / "run")
+
+
+def test_a_killed_patient_run_stops_at_the_same_epoch(optional):
+    assert "going on after" in (optional / "killed.log").read_text()
+    epochs = read_json(optional / "patient" / "run")["stopped"]["epoch"]
+    same(optional / "patient", optional / "killed", epochs)
+    stopped = [read_json(optional / name / "run")["stopped"] for name in ("patient", "killed")]
+    assert stopped[0] == stopped[1]
+
+
+def test_a_batch_that_does_not_fit_is_halved_until_it_does(optional):
+    """4 reviews, then 2, then 1 at once: from there on the run is that with accumulation 4, with dropout's draws."""
+    run = read_json(optional / "halved" / "run")
+    assert run["halvings"] == [{"update": 1, "micro_batch": 2}, {"update": 1, "micro_batch": 1}]
+    split = read_json(optional / "split" / "run")
+    assert split["protocol"] == run["protocol"] | {"accumulation": 4} and "halvings" not in split
+    assert (optional / "halved" / "history").read_bytes() == (optional / "split" / "history").read_bytes()
+    first, second = weights(optional / "halved"), weights(optional / "split")
+    for file, tensors in first.items():
+        assert all(torch.equal(tensor, second[file][name]) for name, tensor in tensors.items()), file
+
+
+def test_a_resumed_run_keeps_its_small_batches(optional):
+    lines = (optional / "again.log").read_text()
+    assert "going on after update 12" in lines
+    assert read_json(optional / "again" / "run")["halvings"] == read_json(optional / "late" / "run")["halvings"]
+    assert read_json(optional / "late" / "run")["halvings"][0]["update"] == 6
+    same(optional / "late", optional / "again")
 
 
 # ---------------------------------------------------------------- the state's own file

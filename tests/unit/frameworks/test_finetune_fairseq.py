@@ -27,8 +27,12 @@ SEED = 2**31 - 1
 POSITIONS = ARCHITECTURE["max_positions"]
 OUTPUTS = {"checkpoints": "", "tensorboard": "", "history": ".tsv", "run": ".json", "weights": ".json"}
 SAME = {"epochs": 6, "dropout": 0.0, "clip_norm": 1.0, "weight_decay": 1.0}
+# Another objective than plain cross entropy.
+WEIGHED = {"class_weights": [0.5, 3.0], "label_smoothing": 0.1}
 EPOCHS_HELD = 10
 TOLERANCES = {"float32": 1e-5, "bfloat16": 1e-3}
+# Runs of both frameworks that make the same updates, by name; "split" in micro-batches of 3, 3 and 2 reviews.
+LIKE = TOLERANCES | {"weighed": 1e-5, "split": 1e-5}
 FILES = {"fairseq": {"data": "train-valid", "checkpoint": "model.pt", "architecture": ARCHITECTURE}}
 FILES["huggingface"] = {"train": "train.npz", "valid": "valid.npz", "checkpoint": "converted"}
 
@@ -59,11 +63,11 @@ def refused(script, name, **arguments):
     return job("support.refused", f"{name}.refused", refused=script, told=f"{name}.told", **arguments)
 
 
-def same_head(precision):
+def same_head(name, **more):
     """A run of each framework that starts with one head."""
-    settings = FINETUNING | SAME | {"precision": precision}
+    settings = FINETUNING | SAME | more
     for framework in ("fairseq", "huggingface"):
-        yield finetune(framework, f"{precision}/{framework}", settings=settings, head=f"{precision}.pt")
+        yield finetune(framework, f"{name}/{framework}", settings=settings, head=f"{name}.pt")
 
 
 def holding(framework):
@@ -117,7 +121,8 @@ def made(tmp_path_factory):
         diverging = finetune(framework, f"hot/{framework}", settings=FINETUNING | {"lr": 1e38, "clip_norm": 0.0})
         runs.append(refused(diverging["script"], framework, **diverging["arguments"]))
     runs += map(holding, FILES)
-    run_forked(folder, [*runs, *same_head("float32"), *same_head("bfloat16")])
+    runs += [*same_head("float32"), *same_head("bfloat16", precision="bfloat16"), *same_head("weighed", **WEIGHED)]
+    run_forked(folder, [*runs, *same_head("split", **WEIGHED, accumulation=3)])
     return folder
 
 
@@ -229,17 +234,34 @@ def test_the_training_folder_holds_no_test_reviews(made):
     assert sha256(made / "train-valid" / "input0" / "dict.txt") == sha256(made / "dict.txt")
 
 
-@pytest.mark.parametrize("precision", TOLERANCES)
-def test_from_one_draw_of_weights_both_frameworks_make_the_same_updates(made, precision):
+def losses(run):
+    """The learning rates and losses of a run's history."""
+    return [row for row in read_tsv(run / "history.tsv") if row["metric"] in ("lr", "loss")]
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_from_one_draw_of_weights_both_frameworks_make_the_same_updates(made, name):
     """Without dropout the draw of the head alone tells the pretrained arms apart: given one head, they are one run."""
-    theirs, ours = (
-        [row for row in read_tsv(made / precision / side / "history.tsv") if row["metric"] in ("lr", "loss")]
-        for side in ("fairseq", "huggingface")
-    )
+    theirs, ours = (losses(made / name / side) for side in ("fairseq", "huggingface"))
     assert len(theirs) == 6 * 3
     for x, y in zip(theirs, ours, strict=True):
         assert (x | {"value": 0}) == (y | {"value": 0})
-        assert float(x["value"]) == pytest.approx(float(y["value"]), abs=TOLERANCES[precision]), x
+        assert float(x["value"]) == pytest.approx(float(y["value"]), abs=LIKE[name]), x
+
+
+@pytest.mark.parametrize("framework", FILES)
+def test_micro_batches_change_nothing_and_weights_something(made, framework):
+    plain, weighed, split = (losses(made / name / framework) for name in ("float32", "weighed", "split"))
+    values = [[float(row["value"]) for row in rows] for rows in (plain, weighed, split)]
+    assert values[2] == pytest.approx(values[1], abs=1e-5) and values[1] != pytest.approx(values[0], abs=1e-3)
+    record = read_json(made / "split" / framework / "run.json")
+    assert record["protocol"].items() >= (WEIGHED | {"accumulation": 3, "batch_size": 8}).items()
+    assert not {"class_weights", "label_smoothing", "accumulation", "patience"} & record["protocol"].keys() - {
+        *WEIGHED,
+        "accumulation",
+    }
+    # The first record is of updates from equal weights up to the second: plain cross entropy in both runs.
+    assert weighed[1]["metric"] == "loss" and values[1][1] == pytest.approx(values[0][1], abs=0.05)
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
@@ -285,7 +307,8 @@ def test_divergence_is_told_at_once_with_update_and_rate(made, name, section):
     told = (made / f"{name}.told").read_text()
     # The first update of a warm-up has rate 0, the second the peak: the third cannot be made.
     assert re.fullmatch(
-        rf"training diverged: the training loss is (nan|inf) at update 3, at a learning rate of [\d.]+e\+3\d; "
+        rf"({name}-pretrained/seed{SEED}: )?training diverged: the training loss is (nan|inf) at update 3, at a "
+        rf"learning rate of [\d.]+e\+3\d in float32; "
         rf"lower {section}.lr or warm up for longer",
         told,
     )
@@ -300,7 +323,7 @@ def test_infinite_gradients_are_divergence():
     weight = torch.nn.Parameter(torch.ones(2))
     weight.grad = torch.tensor([1.0, math.inf])
     optimizer = FusedAdamW(FusedAdamWConfig(lr=[0.5]), [weight])
-    optimizer.update, optimizer.section = 7, "finetuning.training"
+    optimizer.told = {"update": 7, "section": "finetuning.training"}
     with pytest.raises(StudyError, match="the gradients' norm is inf at update 7, at a learning rate of 0.5"):
         optimizer.clip_grad_norm(0.0)
 
