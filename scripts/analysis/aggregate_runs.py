@@ -3,7 +3,7 @@
 import pandas
 
 from analysis.prediction_tables import read_answers
-from analysis.run_records import check_history, check_labels, check_record, check_selected, check_settings
+from analysis.run_records import check_history, check_labels, check_record, check_selected, check_settings, updates_made
 from common.arms import ARM, run_label
 from common.entry import run
 from common.errors import StudyError
@@ -62,7 +62,7 @@ def read_run(run, record, selected, history, splits, n_train=None):
     )
     chosen = {"best_epoch": selected["epoch"], "best_update": selected["update"]}
     row = {name: record[name] for name in IDENTITY} | chosen | {"valid_accuracy": selected["valid_accuracy"]}
-    return row | {key: record.get(key) for key in RECORDED}
+    return row | {key: record.get(key) for key in RECORDED} | {"total_updates": updates_made(record)}
 
 
 def aggregate(records, selected, histories, predictions, manifest, study, subsets=None, seals=None):

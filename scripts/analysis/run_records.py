@@ -18,12 +18,21 @@ def place_of(path, key):
     return path if number is None else f"{path}, line {number}"
 
 
+def updates_made(record):
+    """Return the updates that a run made: those planned, or those until its patience ended it.
+
+    Args:
+        record: content of run.json.
+    """
+    return (record.get("stopped") or {}).get("update", record.get("total_updates"))
+
+
 def check_history(path, record, select_by="accuracy"):
     """Check a run's history.tsv against its run.json.
 
     Args:
         path: history.tsv.
-        record: content of run.json: n_train, n_valid, total_updates.
+        record: content of run.json: n_train, n_valid, total_updates, and stopped where it ended early.
         select_by: measure that chose the run's epoch.
 
     Returns:
@@ -42,7 +51,7 @@ def check_history(path, record, select_by="accuracy"):
                 f"{path}, line {line}: the accuracy on {row['split']} is {row['value']}, not {count:g} of {n}; "
                 "train this run again"
             )
-    last, wanted = points[-1]["update"], record.get("total_updates")
+    last, wanted = points[-1]["update"], updates_made(record)
     if wanted is not None and last != wanted:
         raise StudyError(f"{path}, line {len(rows) + 1}: ends at update {last} of {wanted}; train this run again")
     return points

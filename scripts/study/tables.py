@@ -66,7 +66,7 @@ COLUMNS = {
     "valid_accuracy": ("share", "", "accuracy on validation at best_epoch; of a baseline, of the chosen model"),
     "test_accuracy": ("share", "", "accuracy on test, counted from the predictions"),
     "n_correct_test": ("integer", "reviews", "test reviews answered correctly"),
-    "total_updates": ("integer", "updates", "of the whole run"),
+    "total_updates": ("integer", "updates", "made in the whole run: fewer than planned where patience ended it"),
     "warmup_updates": ("integer", "updates", "in which the learning rate rises"),
     "train_seconds": ("number", "s", "wall time of training, without loading and scoring"),
     "seconds": ("number", "s", "wall time of the whole job"),

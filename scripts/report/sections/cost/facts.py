@@ -1,9 +1,10 @@
 """Time, memory and updates a second of every run, by Snakemake's own measurements."""
 
 import frameworks
+from common.files import read_json
 from report import charts
 from report.arm_colours import label_of
-from report.inputs import Table
+from report.inputs import Table, located
 from report.numbers import derive
 
 CHAPTER, PLACE = "Cost", 10
@@ -34,9 +35,11 @@ def facts(study):
         # Snakemake measured nothing for a job that ended at once.
         memory = memory if memory.replace(".", "").isdigit() else ""
         rows.append(run | {"seconds": measured["s"], "memory_mb": memory, "rate": rate})
+    records = [located(read_json(path), study.link(path)) for path in study.paths("run_records")]
     steps = study.table("framework_steps") if study.has("framework_steps") else None
     return {
         "runs": Table(rows),
+        "halved": [record for record in records if record.get("halvings")],
         "by_run": bars(rows, "train_seconds", "{train_seconds|decimals,1} s", "Training time by run, in seconds"),
         "by_run_href": study.href("runs"),
         "steps": steps,

@@ -3,7 +3,8 @@
 import os
 
 from common.arms import ARM
-from report.inputs import Table
+from common.files import read_json
+from report.inputs import Table, located
 from report.sections.all_curves.facts import MOST_TOLD
 from report.sections.methods.facts import selected_by
 
@@ -33,11 +34,21 @@ def facts(study):
             }
         )
     settings = study.settings.get("finetuning") or {}
+    runs = study.table("overfitting_runs")
+    for figure in figures:
+        figure["one_end"] = len({run["epoch"] for run in runs.rows if run["arm"] == figure["arm"]}) == 1
     return {
+        "stopped": stopped(study),
         "arms": arms,
-        "runs": study.table("overfitting_runs"),
+        "runs": runs,
         "figures": figures,
         "many": len(arms.rows) > MOST_TOLD,
         "select_by": selected_by(settings),
         "by_loss": settings.get("select_by") == "loss",
     }
+
+
+def stopped(study):
+    """Return the records of the runs that `patience` ended early, with the epochs that they might have had."""
+    records = [located(read_json(path), study.link(path)) for path in study.paths("run_records")]
+    return [record for record in records if record.get("stopped")]
