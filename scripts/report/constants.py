@@ -35,6 +35,7 @@ CONSTANTS = {
             "Liu et al., 2019",
             "Lee et al., 2023",
             "Loshchilov and Hutter, 2019",
+            "Szegedy et al., 2016",
             "Vaswani et al., 2017",
             "Ma et al., 2024",
             "Satterthwaite, 1946",

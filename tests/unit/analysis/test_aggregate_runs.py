@@ -64,6 +64,16 @@ def test_every_run_has_its_row_with_the_accuracy_counted_from_predictions(tmp_pa
         assert (row["study"], row["total_updates"], row["train_seconds"]) == ("published", "1125", "")
 
 
+def test_a_run_that_stopped_early_is_whole_and_has_its_updates(tmp_path, study):
+    # 1,125 updates are what all five epochs have; the schedule of this run was laid out over ten.
+    edit(study["records"][0], total_updates=2250, stopped={"epoch": 5, "update": 1125})
+    rows, _ = run(tmp_path, study)
+    assert {row["total_updates"] for row in rows} == {"1125"}
+    edit(study["records"][0], stopped={"epoch": 4, "update": 900})
+    with pytest.raises(StudyError, match="history.tsv, line 31: ends at update 1125 of 900"):
+        run(tmp_path, study)
+
+
 def test_history_is_long_whole_and_unrounded(tmp_path, study):
     _, rows = run(tmp_path, study)
     assert len(rows) == 9 * 5 * 6  # runs x epochs x metrics

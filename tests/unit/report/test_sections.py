@@ -10,11 +10,12 @@ import pytest
 pytest.importorskip("jinja2")
 
 
-from common.files import read_tsv, write_tsv
+from common.files import read_json, read_tsv, write_json, write_tsv
 from report.formats import FORMATS
 from report.inputs import Study
 from report.page import Page
 from report.sections.checkpoint.facts import facts as checkpoint
+from report.sections.overfitting.facts import stopped
 from support.report_study import TEMPLATES
 from support.result_sets import check_page, make_errors, make_page, make_rest, settings_of, simulated, write_tables
 
@@ -185,3 +186,32 @@ def test_no_page_calls_the_accuracy_the_best_where_the_loss_chose(tmp_path):
     words = " ".join(re.sub(r"<[^>]+>", "", html).split())
     assert "best validation accuracy" not in words and "within chance" not in words
     check_page(tmp_path, files, settings)
+
+
+def test_the_page_says_what_was_minimized_where_runs_stopped_and_what_was_halved(tmp_path):
+    files, settings = study_of(tmp_path, [FAIRSEQ, HUGGINGFACE], [1, 2])
+    first, *_, last = files["run_records"]
+    write_json(first, read_json(first) | {"stopped": {"epoch": 2, "update": 20}, "settings": {"epochs": 7}})
+    halvings = [{"update": 1, "micro_batch": 4}, {"update": 5, "micro_batch": 2}]
+    write_json(last, read_json(last) | {"halvings": halvings})
+    settings["finetuning"]["training"] |= {"epochs": 7, "batch_size": 8, "weight_decay": 0.1, "patience": 1}
+    settings["finetuning"]["training"] |= {"class_weights": [0.5, 2], "label_smoothing": 0.1, "accumulation": 2}
+    html = make_page(tmp_path, files, settings)
+    check_page(tmp_path, files, settings)
+    methods = section(html, "methods")
+    assert "The loss weighted the classes by 0.5 and 2, in the order of their names." in methods
+    assert "Labels were smoothed by 0.1 [Szegedy et al., 2016]." in methods and "Szegedy et al., 2016: Re" in methods
+    assert "Each batch was split into 2 micro-batches, whose gradients add up." in methods
+    assert "A run ended after 1 epoch without more correct answers on validation; the schedule was laid" in methods
+    (ended,) = stopped(Study({"run_records": files["run_records"]}, str(tmp_path), settings))
+    assert (ended["arm"], ended["seed"], ended["stopped"]["epoch"]) == ("fairseq-pretrained", "1", "2")
+    halved = "at most 4 reviews at once from update 1, at most 2 reviews at once from update 5."
+    assert (
+        f"These runs went on in micro-batches, with the same updates: Hugging Face, pretrained, seed 2: {halved}"
+        in (section(html, "cost"))
+    )
+    settings["finetuning"]["training"] |= {"class_weights": "balanced", "patience": 2}
+    settings["finetuning"]["select_by"] = "loss"
+    methods = section(make_page(tmp_path, files, settings), "methods")
+    assert "weighted each class by the inverse of its share of the training reviews" in methods
+    assert "A run ended after 2 epochs without a new lowest loss on validation" in methods
