@@ -6,6 +6,8 @@ import re
 
 # As `training.loss_curves.progress_line` prints it.
 LINE = re.compile(r"^at update (\d+) of (\d+)(?:, epoch (\d+) of (\d+))?: validation ([^,\n]*)", re.MULTILINE)
+# A pretraining's validations are far apart; between them its library reports its updates.
+STEP = re.compile(r"\bnum_updates=(\d+)")
 # Bytes at the end of a log that are read.
 TAIL = 20_000
 
@@ -20,12 +22,15 @@ def standing(job):
         return "", None
     wildcards = dict(job.wildcards_dict)
     name = f"{wildcards['arm']}, seed {wildcards['seed']}" if "arm" in wildcards else job.rule.name.replace("_", " ")
-    found = LINE.findall(tail(str(job.log[0])))
-    if not found:
+    log = tail(str(job.log[0]))
+    found, steps = LINE.findall(log), STEP.findall(log)
+    update, updates, epoch, epochs, score = found[-1] if found else ("0", "", "", "", "")
+    if "pretraining" in job.params.keys() and steps:
+        update, updates = max(update, steps[-1], key=int), str(job.params["pretraining"]["updates"])
+    if not updates:
         return name, None
-    update, updates, epoch, epochs, score = found[-1]
     step = f"epoch {epoch} of {epochs}" if epochs else f"update {update} of {updates}"
-    return f"{name}: {step}, validation {score}", int(update) / int(updates)
+    return f"{name}: {step}" + (f", validation {score}" if score else ""), int(update) / int(updates)
 
 
 def tail(path):

@@ -104,6 +104,11 @@ def test_a_training_is_read_from_the_line_that_it_prints(tmp_path):
     log.write_text(progress_line(450, 1800, loss=5.5))
     training.wildcards_dict, training.rule.name = {}, "pretrain"
     assert standing(training) == ("pretrain: update 450 of 1800, validation loss 5.500", 0.25)
+    training.params = Params(states="s", pretraining={"updates": 1800})
+    log.write_text("loss=6.2, num_updates=300, lr=0.1\n")
+    assert standing(training) == ("pretrain: update 300 of 1800", pytest.approx(1 / 6))
+    log.write_text(progress_line(450, 1800, loss=5.5) + "\nloss=6.2, num_updates=500, lr=0.1\n")
+    assert standing(training) == ("pretrain: update 500 of 1800, validation loss 5.500", pytest.approx(500 / 1800))
     training.params = Params()
     assert standing(training) == ("", None)
 
