@@ -71,14 +71,19 @@ class Expected:
         """Look at the plan again where it has another number of jobs: a checkpoint's rule made it grow."""
         if total is not None and total == self._total:
             return
-        dag, self._total = self.workflow.dag, total
+        dag, self._total, planned = self.workflow.dag, total, set()
         for job in dag.needrun_jobs(exclude_finished=False):
             for one in job if job.is_group() else [job]:
                 number = dag.jobid(one)
+                planned.add(number)
                 # A target without a command, as `all` is, takes no time.
                 if number not in self.jobs and not one.is_norun:
                     self.jobs[number] = one
                     self._seconds[number], self._stage[number] = self._expect(one), self.stage(one)
+
+        # A checkpoint's rule may put other jobs in the place of planned ones.
+        for number in self.jobs.keys() - planned - self._done.keys():
+            del self.jobs[number], self._seconds[number], self._stage[number]
 
     def know(self, number):
         """Take a job that starts; one that is not known yet makes the plan be read again."""
@@ -177,7 +182,8 @@ class Expected:
                 yield stage, len(numbers), max(self._done[number] for number in numbers) - since
 
     def unfinished(self):
-        """Return how many jobs are left."""
+        """Return how many jobs of the present plan are left."""
+        self.refresh()
         return len(self.jobs) - len(self._done)
 
     def _sums(self, running):

@@ -91,6 +91,12 @@ def test_a_plan_that_grows_is_read_again_and_its_stage_ends_twice():
     run.know(2)
     run.finish(2, 1)
     assert [stage[:2] for stage in run.finished_stages()] == [("finetuning", 2)]
+    # Another job in the place of a planned one, which never runs.
+    jobs.append(job("three", "/w/rules/report.smk"))
+    run.refresh(4)
+    assert run.unfinished() == 1
+    jobs[3:] = []
+    assert run.unfinished() == 0 and run.share({}) == 1
 
 
 def test_a_training_is_read_from_the_line_that_it_prints(tmp_path):
