@@ -257,9 +257,9 @@ class Terminal(logging.Handler):
             filled = round(done * room)
             bar = f"{'█' * filled}{'░' * (room - filled)} " if room else ""
             self.screen.below(f"  {bar}{100 * done:3.0f} %, about {in_words(left)} left", f"  {words}")
-        elif int(10 * done) > self.tenth:
+        elif self.tenth < int(10 * done) < 10:
             self.tenth = int(10 * done)
-            self.screen.line(f"  {10 * self.tenth} %, about {in_words(left)} left: {words or 'planning'}")
+            self.screen.line(f"  {10 * self.tenth} %, about {in_words(left)} left{words and ': '}{words}")
 
     def close(self):
         """Say how it ended, with the answers; standard error is the terminal's again."""
