@@ -152,6 +152,7 @@ class Terminal(logging.Handler):
             self._on_message(record, str(record.msg))
 
     def _on_message(self, record, text):
+        text = text.replace(os.path.join(os.environ.get("PWD") or os.getcwd(), ""), "")
         if text.startswith("Nothing to be done"):
             self.ended = "nothing"
         elif text.startswith("Terminating processes"):
