@@ -21,15 +21,15 @@ from common.files import read_json, read_tsv, write_text
 from data.reviews import noun_of
 from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, UNDECIDED
 from lab.claims import check_together, read_claims
-from report import pictures
+from report import marks
 from report.arm_colours import coloured
 from report.asked import answered
 from report.check_report import number_faults
 from report.inputs import Study, Table
 from report.numbers import Derived, derive
 from report.page import REVIEWS, Page
-from report.reading import Reader
-from report.recompute import Sources
+from report.printed import Reader
+from report.records import Sources
 from report.strips import Strip, strip_chart
 from tools.checked import CRATE, check_results
 
@@ -357,7 +357,7 @@ def check_numbers(html, sides, root):
     paths = [side.table for side in sides]
     paths += [os.path.join(side.folder, name) for side in sides if side.folder for name in names[1:]]
     sources = Sources(paths, root, {}, "")
-    wrong = [*pictures.faults(reader.pictures, sources), *number_faults(reader.numbers, sources)]
+    wrong = [*marks.faults(reader.charts, sources), *number_faults(reader.numbers, sources)]
     if wrong:
         raise StudyError(f"the comparison's numbers are not those of its files: {'; '.join(wrong[:5])}")
 

@@ -1,6 +1,6 @@
 """Charts of the page as inline SVG: each mark names its row, so that `check_report` can measure it against the file.
 
-A group of marks says where its numbers lie, in attributes that `pictures.py` reads again:
+A group of marks says where its numbers lie, in attributes that `marks.py` reads again:
 
     data-file   file of the group's marks; data-where: `COLUMN=TEXT;...`, the rows that it must have a mark for
     data-at     `ATTRIBUTE=COLUMN ...`: which attribute of a mark is which number
@@ -10,7 +10,7 @@ A group of marks says where its numbers lie, in attributes that `pictures.py` re
                 of the group's sum; a text of class `says` after a mark has the same words
 
 A mark has `data-row`, the line of the file. Where numbers are computed and lie in no file, the group has no
-`data-file`, and a mark has `data-values`, `COLUMN=RECORD ...` with the grammar of `records.py`. The page's own colours
+`data-file`, and a mark has `data-values`, `COLUMN=RECORD ...` with the grammar of `numbers.py`. The page's own colours
 and words are CSS; no library draws here.
 """
 

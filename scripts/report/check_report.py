@@ -10,11 +10,11 @@ import re
 from common.entry import run
 from common.errors import StudyError
 from common.files import reading, sha256, study_path
-from report import pictures
+from report import marks
 from report.assembly import build
 from report.links import DATA_ADDRESS
-from report.reading import Reader
-from report.recompute import Sources, Unsound, check, sources_of
+from report.printed import Reader
+from report.records import Sources, Unsound, check, sources_of
 from study.tables import write_table
 
 PRINTED = re.compile(r"(?<![\w.])[+\-\u2212]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]|\.\d)")
@@ -28,7 +28,7 @@ def faults(page, sources):
         sources: `Sources`.
     """
     found = [f"{text!r} ({where}) has a number without a record" for where, text in page.bare]
-    found += pictures.faults(page.pictures, sources)
+    found += marks.faults(page.charts, sources)
     found += drawing_faults(page.drawings, sources)
     if page.titles.get("title", "").replace(" (synthetic data)", "") != page.titles.get("h1"):
         found.append(f"the title {page.titles.get('title')!r} is not the heading {page.titles.get('h1')!r}")
@@ -141,8 +141,8 @@ def main(templates, report, numbers, settings, commit="", **inputs):
         for row in listed(one)
     ]
     write_table(numbers, "report_numbers", rows)
-    marks = sum(len(group["marks"]) for group in page.pictures.groups)
-    agree = f"{len(page.numbers)} numbers, {marks} marks of charts and {len(page.drawings)} drawings"
+    drawn = sum(len(found) for _, _, found, _ in page.charts.groups)
+    agree = f"{len(page.numbers)} numbers, {drawn} marks of charts and {len(page.drawings)} drawings"
     print(f"{agree} of the page agree with their sources; a second build gives the same bytes")
 
 

@@ -25,8 +25,8 @@ from report.glossary import ANSWERING, GLOSSARY, definition
 from report.inputs import Study, Table
 from report.numbers import Key, Value
 from report.page import Page
-from report.reading import Reader
-from report.recompute import Sources
+from report.printed import Reader
+from report.records import Sources
 from report.sections import sections
 from report.sections.answer.facts import in_short_facts
 from report.sections.ledgers.facts import facts as ledgers
