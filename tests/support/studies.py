@@ -12,6 +12,8 @@ import sys
 
 import yaml
 
+from support import warm
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # Every rule for real, in seconds: what it learns does not matter.
@@ -173,8 +175,12 @@ def snakemake(folder, *arguments, study=None, cores=2, profile="none", timeout=1
     Returns:
         subprocess.CompletedProcess: with `output`, stdout and stderr together.
     """
+    words = command(folder, *arguments, study=study, cores=cores, profile=profile)
+    # Forked from a process with the libraries, unless it is to run apart from this machine in ways of its own.
+    if tuple(prefix) in ((), without_network()) and options.keys() <= {"env", "cwd"}:
+        words[0] = warm.python()
     done = subprocess.run(
-        [*prefix, *command(folder, *arguments, study=study, cores=cores, profile=profile)],
+        [*prefix, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -5,11 +5,10 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 
 import yaml
 
-from support import studies
+from support import studies, warm
 
 ROOT = pathlib.Path(studies.ROOT)
 FILES = ("Snakefile", "config.yaml", "CITATION.cff")
@@ -51,7 +50,7 @@ def python(root, command, folder=None):
     """Run Python with the code of another tree; return what it did."""
     environment = os.environ | {"PYTHONPATH": f"{root / 'scripts'}{os.pathsep}{root}", "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [sys.executable, *command], cwd=folder or root, env=environment, capture_output=True, text=True, check=False
+        [warm.python(), *command], cwd=folder or root, env=environment, capture_output=True, text=True, check=False
     )
 
 
