@@ -2,8 +2,6 @@
 
 import re
 
-import numpy as np
-
 from common.errors import StudyError
 
 HOLDS, FAILS, NOT_SETTLED = "holds", "fails", "not settled"
@@ -66,31 +64,3 @@ def curves(rows, split="valid"):
             run = row.get("arm"), row["framework"], row["init"], row["seed"]
             found.setdefault(run, {})[int(row["update"])] = float(row["value"])
     return found
-
-
-def cell_numbers(cell):
-    """Return the number of a table's cell as a list: empty for words."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return []
-    return [value] if np.isfinite(value) else []
-
-
-def unproduced_numbers(text, values):
-    """Return the numbers of a text that no produced value is printed as, in order.
-
-    A value counts as printed in full, in per cent, without its sign, or with two significant digits.
-
-    Args:
-        text: what the reader sees, without markup.
-        values: the numbers that the study's files hold.
-    """
-    values = [abs(value) for value in values]
-    short = {f"{value:.2g}" for value in values}
-    missing = []
-    for printed in NUMBER.findall(text):
-        bare = printed.lstrip("+-\N{MINUS SIGN}")
-        if bare not in short and not any(printed_as(value, bare) or printed_as(100 * value, bare) for value in values):
-            missing.append(printed)
-    return missing

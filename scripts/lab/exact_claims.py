@@ -7,21 +7,17 @@ import numpy as np
 
 from analysis.inference import sampling_margin
 from analysis.parameter_counts import CONVENTIONS, count_by
-from analysis.verdicts import without_names
 from common.arms import summarise
 from common.errors import StudyError
 from lab.claim_tables import (
     FAILS,
     HOLDS,
-    NUMBER,
     TRANSCRIBED,
     UNDECIDED,
-    cell_numbers,
     column_of,
     print_factor,
     printed_as,
     select,
-    unproduced_numbers,
 )
 from study.rule_parameters import PUBLISHED_HEADS, PUBLISHED_SIZE, terms
 
@@ -42,17 +38,6 @@ def check_mean_sd(claim, tables):
     if not matching:
         return FAILS, f"{says}: no standard deviation of {claim['sd']}"
     return HOLDS, f"{says}: printed with ddof {matching[0]}"
-
-
-def check_run(claim, tables):
-    """One run's `values`: {column: as printed}."""
-    rows = select(tables, claim)
-    if len(rows) != 1 or any(rows[0].get(column, "") == "" for column in claim["values"]):
-        return UNDECIDED, "this run's figures are not published"
-    found = {column: print_factor(column) * float(rows[0][column]) for column in claim["values"]}
-    wrong = [column for column, printed in claim["values"].items() if not printed_as(found[column], str(printed))]
-    says = ", ".join(f"{column} {value:.10g}" for column, value in found.items())
-    return (FAILS, f"{says}: differs in {', '.join(wrong)}") if wrong else (HOLDS, says)
 
 
 def check_parameter_count(claim, tables):
@@ -122,18 +107,6 @@ def check_cell(claim, tables):
         return UNDECIDED, f"{claim['table']} has {len(rows)} such rows, or an empty cell"
     value = print_factor(claim["column"]) * float(rows[0][claim["column"]])
     return (HOLDS if printed_as(value, claim["value"]) else FAILS), f"{claim['column']} is {value:.10g}"
-
-
-def check_produced(claim, tables):
-    """Every number of the sentence, outside `names`, occurs in the selected rows (`table`, `where`) or in `numbers`."""
-    values = [*claim.get("numbers", [])]
-    for row in select(tables, claim):
-        values += [number for cell in row.values() for number in cell_numbers(cell)]
-    sentence = without_names(claim["sentence"], claim.get("names", []))
-    missing = unproduced_numbers(sentence, values)
-    if missing:
-        return FAILS, f"not in {claim['table']}: {', '.join(missing)}"
-    return HOLDS, f"each of its {len(NUMBER.findall(sentence))} numbers is in {claim['table']}"
 
 
 def check_every(claim, tables):
@@ -305,7 +278,6 @@ def check_mean_of_sds(claim, tables):
 # assertion: (check, keys that it needs)
 EXACT = {
     "mean_sd": (check_mean_sd, ("table", "where", "mean", "sd")),
-    "run": (check_run, ("table", "where", "values")),
     "parameter_count": (check_parameter_count, ("count",)),
     "parameter_subtotal": (check_parameter_subtotal, ("count", "terms")),
     "parameter_difference": (check_parameter_difference, ("first", "second", "terms")),
@@ -313,7 +285,6 @@ EXACT = {
     "cell": (check_cell, ("table", "where", "column", "value")),
     "every": (check_every, ("table", "where", "column", "cell")),
     "below": (check_below, ("table", "lower", "higher")),
-    "produced": (check_produced, ("table", "where")),
     "not_published": (check_not_published, ("needs",)),
     "read": (check_read, ("verdict", "because")),
     "heads": (check_heads, ("count",)),

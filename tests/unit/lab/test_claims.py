@@ -216,13 +216,11 @@ def test_mean_sd_with_a_stated_ddof():
     assert verdict("mean_sd", mean="81.0", sd="1.00", where={"init": "c"}) == "cannot be decided"
 
 
-def test_cell_run_and_better():
+def test_cell_and_better():
     one = {"init": "a", "seed": 1}
     assert verdict("cell", where=one, column="test_accuracy", value="80.0") == "holds"
     assert verdict("cell", where=one, column="test_accuracy", value="80.1") == "fails"
     assert verdict("cell", column="test_accuracy", value="80.0") == "cannot be decided"  # two rows
-    assert verdict("run", where=one, values={"valid_accuracy": "90", "test_accuracy": "80"}) == "holds"
-    assert verdict("run", where=one, values={"valid_accuracy": "91"}) == "fails"
     assert verdict("better", better={"init": "a"}, worse={"init": "b"}) == "not settled"  # one point, sd 1.4
     assert verdict("better", better={"init": "a"}, worse={"init": "c"}) == "cannot be decided"
     assert verdict("better", better={"init": "a", "seed": 1}, worse={"init": "b"}) == "cannot be decided"
@@ -543,14 +541,6 @@ def test_ranks_heads_and_counts_are_asked():
     assert answer("read", [], verdict="fails", because="it is so") == ("fails", "judged by reading: it is so")
     with pytest.raises(StudyError, match="verdict must be one of holds, fails, not settled"):
         answer("read", [], verdict="false", because="it is so")
-
-
-def test_a_typed_number_is_found():
-    # 80.0 is in the table in per cent, 0.92 as it stands, 3 seeds and 95 % are not
-    assert claim_tables.unproduced_numbers("80.0 and 0.92, 3 seeds, 95% interval", [0.8, 0.92]) == ["3", "95"]
-    assert claim_tables.unproduced_numbers("p = 8.5e-05, \N{MINUS SIGN}1.37 points, mC4", [8.533e-5, -0.013704]) == []
-    assert verdict("produced", sentence="It reached 82.0 on test.") == "holds"
-    assert verdict("produced", sentence="It reached 83.0 on test.") == "fails"
 
 
 def test_a_name_is_left_out_where_it_is_a_word():
