@@ -5,7 +5,7 @@ import pytest
 from common.errors import StudyError
 from common.files import read_json, read_tsv, write_tsv
 from finetuning import select_checkpoint
-from finetuning.selection import earliest_best, validation_points
+from finetuning.selection import earliest_best, stalled, validation_points
 from support.published import PUBLISHED, UPDATES_PER_EPOCH, write_published
 
 COLUMNS = ("epoch", "update", "split", "metric", "value")
@@ -134,3 +134,23 @@ def test_another_measure_may_choose_the_epoch(tmp_path):
 def test_a_history_without_the_measure_is_refused(tmp_path):
     with pytest.raises(StudyError, match="epoch 1 has no validation macro_f1; train this run again"):
         select_checkpoint.choose(history(tmp_path / "history.tsv", [150]), "macro_f1")
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "ends"),
+    [
+        ([0.6, 0.5, 0.5, 0.4], 2, None),  # epoch 4 is better before two have passed since epoch 2
+        ([0.6, 0.5, 0.5, 0.55], 2, 4),  # an equal value is no better
+        ([0.6, 0.7], 1, 2),
+        ([0.6, 0.7, 0.8], None, None),
+    ],
+)
+def test_patience_counts_epochs_without_a_better_value(losses, patience, ends):
+    # The number of right answers rises all the while: it does not choose here.
+    records = [
+        {"epoch": epoch, "valid": {"loss": loss, "accuracy": epoch / 10, "n_correct": epoch}}
+        for epoch, loss in enumerate(losses, start=1)
+    ]
+    ended = [epoch for epoch in range(len(losses) + 1) if stalled(records[:epoch], patience, "loss")]
+    assert ended[:1] == ([ends] if ends else [])
+    assert not stalled(records, patience or 1, "accuracy")
