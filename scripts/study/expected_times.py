@@ -3,7 +3,6 @@
 import glob
 import os
 import statistics
-import time
 from collections import defaultdict, deque
 
 from study.rule_completion import STEPS, script_name
@@ -61,10 +60,10 @@ class Expected:
         """Read the study's benchmarks and look at what is planned."""
         self.workflow, self.config, self.results = workflow, config, results
         self.cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
-        self.jobs, self._seconds, self._done, self._total = {}, {}, {}, None
+        self.jobs, self._seconds, self._done, self._total = {}, {}, set(), None
         self._measured = defaultdict(lambda: deque(maxlen=20))
         self._took = self._planned = 0.0
-        self._stage, self._stages, self._said = {}, {}, {}
+        self._stage, self._spent, self._said = {}, {}, {}
         self.refresh()
 
     def refresh(self, total=None):
@@ -82,7 +81,7 @@ class Expected:
                     self._seconds[number], self._stage[number] = self._expect(one), self.stage(one)
 
         # A checkpoint's rule may put other jobs in the place of planned ones.
-        for number in self.jobs.keys() - planned - self._done.keys():
+        for number in self.jobs.keys() - planned - self._done:
             del self.jobs[number], self._seconds[number], self._stage[number]
 
     def know(self, number):
@@ -90,7 +89,7 @@ class Expected:
         if number not in self.jobs:
             self.refresh()
         if number in self.jobs:
-            self._stages.setdefault(self._stage[number], time.monotonic())
+            self._spent.setdefault(self._stage[number], 0.0)
 
     def name(self, number):
         """Return a job's name for people, such as `evaluate fairseq (fairseq-random, seed 2)`."""
@@ -168,18 +167,19 @@ class Expected:
             if seconds:
                 self._measured[(job.rule.name, dict(job.wildcards_dict).get("arm"))].append(seconds)
                 self._took, self._planned = self._took + seconds, self._planned + self._seconds[number]
-            self._done[number] = time.monotonic()
+                self._spent[self._stage[number]] = self._spent.get(self._stage[number], 0) + seconds
+            self._done.add(number)
 
     def finished_stages(self):
-        """Yield (name, jobs, seconds) of each stage that has just ended; again where a plan that grew adds to it."""
+        """Yield (name, jobs, their seconds together) of each stage that has just ended; again where a plan grew."""
         left = {stage for number, stage in self._stage.items() if number not in self._done}
-        for stage, since in self._stages.items():
+        for stage, seconds in self._spent.items():
             if stage in left:
                 continue
             numbers = [number for number, of_job in self._stage.items() if of_job == stage]
             if self._said.get(stage) != len(numbers):
                 self._said[stage] = len(numbers)
-                yield stage, len(numbers), max(self._done[number] for number in numbers) - since
+                yield stage, len(numbers), seconds
 
     def unfinished(self):
         """Return how many jobs of the present plan are left."""

@@ -90,7 +90,8 @@ def test_a_plan_that_grows_is_read_again_and_its_stage_ends_twice():
     assert run.unfinished() == 1 and run.share({}) < 1 and not list(run.finished_stages())
     run.know(2)
     run.finish(2, 1)
-    assert [stage[:2] for stage in run.finished_stages()] == [("finetuning", 2)]
+    # Two jobs of a second each.
+    assert list(run.finished_stages()) == [("finetuning", 2, 2)]
     # Another job in the place of a planned one, which never runs.
     jobs.append(job("three", "/w/rules/report.smk"))
     run.refresh(4)
