@@ -62,6 +62,7 @@ rule aggregate_runs:
         **SUBSET_SIZES,
         # The arms whose runs have a curve, where not all have.
         **({} if len(TRAINED) == len(ARMS) else {"curved": list(TRAINED)}),
+        **({"versions": file_digest(measures.file(config["measure"]))} if LED else {}),
         study=config["study"],
     script:
         "../scripts/analysis/aggregate_runs.py"

@@ -83,6 +83,8 @@ GPU = int(shutil.which("nvidia-smi") is not None)
 
 # Trainings also record the leading measure.
 FINETUNING = config["finetuning"] | {"measure": config["measure"]}
+# What rules are told where another measure than accuracy leads.
+LED = {} if config["measure"] == measures.DEFAULT else {"measure": config["measure"]}
 # The files of the measures that choose epochs or lead, which scripts load by name.
 CHOOSING = [
     measures.file(name) for name in dict.fromkeys([FINETUNING["select_by"], *measures.unrecorded(config["measure"])])
@@ -139,7 +141,8 @@ def shown(row, file, value=None):
     """An output that Snakemake's own report shows where the product has a caption; a family's labels name its value."""
     if not row.caption:
         return file
-    labels = {name: label if value is None else re.sub(r"{\w+}", value, label) for name, label in row.labels.items()}
+    led = {name: label.replace("{leading}", config["measure"]) for name, label in row.labels.items()}
+    labels = {name: label if value is None else re.sub(r"{\w+}", value, label) for name, label in led.items()}
     if row.subcategory:
         labels = {"subcategory": row.subcategory, "labels": labels}
     else:
@@ -154,7 +157,7 @@ def made(key):
         return []
     if "seed" in row.wildcards:
         arms = {name: arm for name, arm in ARMS.items() if row.of_framework(frameworks.load(arm.framework))}
-        return runs(f"<results>/{row.path}", arms)
+        return runs(f"<results>/{row.file(config)}", arms)
     paths = [f"<results>/{file}" for file in row.paths(config)]
     return paths if row.each else paths[0]
 
@@ -178,7 +181,7 @@ def outputs(rule):
             files = [f"<results>/{file}" for file in row.paths(config)]
             found[row.output or row.key] = [shown(row, *pair) for pair in zip(files, values)]
         else:
-            found[row.output or row.key] = shown(row, f"<results>/{row.path}")
+            found[row.output or row.key] = shown(row, f"<results>/{row.file(config)}")
     return found
 
 

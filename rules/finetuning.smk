@@ -184,6 +184,7 @@ rule select_checkpoint:
     conda:
         "../envs/data.yaml"
     params:
+        **LED,
         select_by=config["finetuning"]["select_by"],
     script:
         "../scripts/finetuning/select_checkpoint.py"

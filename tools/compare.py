@@ -21,6 +21,7 @@ from common.files import read_json, read_tsv, write_text
 from data.reviews import noun_of
 from lab.claim_tables import FAILS, HOLDS, NOT_SETTLED, UNDECIDED
 from lab.claims import check_together, read_claims
+from measures import DEFAULT, Lead
 from report import marks
 from report.arm_colours import coloured
 from report.asked import answered
@@ -92,6 +93,11 @@ class Side:
         manifest = os.path.join(self.folder or "", "data", "manifest.json")
         self.noun = noun_of(read_json(manifest)) if self.folder and os.path.exists(manifest) else REVIEWS
         self.n_test, self.runs = rows[0]["n_test"], rows
+        lead = Lead(rows[0])
+        if lead.name != DEFAULT:
+            raise StudyError(
+                f"{self.table} is of a study that {lead.label} leads; only studies led by accuracy are compared"
+            )
         check_runs(self.table, self.runs)
         self.accuracies = {
             arm.arm: [float(row["test_accuracy"]) for row in self.runs_of(arm.arm)] for arm in arms_of(self.runs)

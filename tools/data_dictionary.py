@@ -25,11 +25,11 @@ def page():
     """Return the page's text."""
     parts = [HEAD, "## Files\n", "| file | columns |", "|---|---|"]
     for key, row in tables().items():
-        parts.append(f"| `{row.path}` | {', '.join(f'`{column}`' for column in columns_of(key))} |")
+        parts.append(f"| `{row.file()}` | {', '.join(f'`{column}`' for column in columns_of(key))} |")
     parts += ["", "`fairseq` and `huggingface` are columns of `protocol_diff.tsv` where the study has such an arm.", ""]
     parts += ["## Columns\n", "| column | type | unit | meaning | files |", "|---|---|---|---|---|"]
     for column, (kind, unit, meaning) in columns().items():
-        files = ", ".join(f"`{row.path}`" for key, row in tables().items() if column in columns_of(key))
+        files = ", ".join(f"`{row.file()}`" for key, row in tables().items() if column in columns_of(key))
         parts.append(f"| `{column}` | {kind} | {unit} | {meaning} | {files} |")
     return "\n".join([*parts, ""])
 

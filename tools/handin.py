@@ -16,7 +16,7 @@ import sys
 import pandas
 
 from analysis import error_figures, plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_recipes
-from analysis.epoch_curves import accuracy_points
+from analysis.epoch_curves import leading_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
 from analysis.verdicts import without_names
 from checkpoint import plot_pretraining
@@ -26,10 +26,13 @@ from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
 from common.frames import read_frame
 from data.reviews import noun_of
+from measures import Lead
 from report.arm_colours import label_of
 from report.formats import FILTERS
+from report.leading import Shown
 from report.sections.answer.facts import side
 from study.guests import guests
+from study.products import product
 from tools.checked import check_results
 from tools.published_answers import answer
 from tools.typed_numbers import typed_number
@@ -40,11 +43,22 @@ COLUMN, PAGE_WIDTH, SMALLEST = 3.35, 6.9, 6.0
 READ = (
     "runs.tsv",
     "history.tsv",
-    "test_accuracy.tsv",
     "figures/arms.tsv",
     "statistics/pairs.tsv",
     "baselines.tsv",
 )
+
+
+def table_of_arms(lead, ending="tsv"):
+    """Return the name of the table of arms by the measure that leads."""
+    return product("test_accuracy").file({"measure": lead.name}).replace(".tsv", f".{ending}")
+
+
+def lead_of(folder):
+    """Return the measure that leads a finished study, as its pages print it."""
+    return Shown(read_tsv(os.path.join(folder, "runs.tsv"))[0])
+
+
 # A name in braces, such as {arms.fairseq-random.mean}.
 NAME = re.compile(r"{([\w.-]+)}")
 
@@ -60,8 +74,9 @@ def figures(folder, colours):
     runs, history = (read_frame(os.path.join(folder, name)) for name in ("runs.tsv", "history.tsv"))
     shares = majority_shares(manifest, manifest["splits"])
     yield "arms", plot_arms.draw(runs, plot_arms.intervals(runs, shares["test"]), colours), False
-    points = accuracy_points(history, runs)
-    yield "training", plot_arms_by_epoch.draw(points, shares, "accuracy", colours), True
+    lead = Lead(runs.iloc[0])
+    points = leading_points(history, runs, lead)
+    yield "training", plot_arms_by_epoch.draw(points, shares, lead.name, colours, lead), True
     names = ("confusion", "agreement", "calibration", "by_length", "counts")
     tables = {name: path for name in names if os.path.exists(path := os.path.join(folder, "errors", f"{name}.tsv"))}
     if len(tables) == len(names):
@@ -132,7 +147,7 @@ def numbers(folder):
         if text != "":
             found[name] = (str(text), file, line)
 
-    runs = read_tsv(os.path.join(folder, "runs.tsv"))
+    runs, lead = read_tsv(os.path.join(folder, "runs.tsv")), lead_of(folder)
     names = ("n_train", "n_valid", "n_test")
     if len({row["n_train"] for row in runs}) > 1:
         # Where arms have an `n_train`, the study has no single size.
@@ -142,27 +157,24 @@ def numbers(folder):
     for name in names:
         add(f"study.{name}", FILTERS["integer"](runs[0][name]), "runs.tsv", 2)
     for file, names in (
-        ("test_accuracy.tsv", ("mean", "sd_ddof1", "min", "max", "n_seeds")),
+        (table_of_arms(lead), ("mean", "sd_ddof1", "min", "max", "n_seeds")),
         ("figures/arms.tsv", ("t_low", "t_high", "majority_share")),
     ):
         for line, row in enumerate(read_tsv(os.path.join(folder, file)), start=2):
             for name in names:
-                form = "integer" if name == "n_seeds" else "percent"
-                add(f"arms.{row['arm']}.{name}", FILTERS[form](row[name]), file, line)
+                text = FILTERS["integer"](row[name]) if name == "n_seeds" else lead.show(row[name])
+                add(f"arms.{row['arm']}.{name}", text, file, line)
     for line, row in enumerate(read_tsv(os.path.join(folder, "statistics/pairs.tsv")), start=2):
         pair = f"pairs.{row['arm_a']}.{row['arm_b']}"
-        for name, form in (
-            ("difference", "points"), ("low", "points"), ("high", "points"), ("welch_p_holm", "p_value"),
-            ("seeds_p_holm", "p_value"),
-        ):  # fmt: skip
+        for name in ("difference", "low", "high", "welch_p_holm", "seeds_p_holm"):
             if row[name]:
-                add(f"{pair}.{name}", FILTERS[form](row[name]), "statistics/pairs.tsv", line)
+                text = FILTERS["p_value"](row[name]) if name.endswith("holm") else lead.gap(row[name])
+                add(f"{pair}.{name}", text, "statistics/pairs.tsv", line)
     questions = os.path.join(folder, "questions.tsv")
     for line, row in enumerate(read_tsv(questions) if os.path.exists(questions) else [], start=2):
         add(f"questions.{line - 1}.answer", answer(row).removeprefix("- "), "questions.tsv", line)
     for line, row in enumerate(read_tsv(os.path.join(folder, "baselines.tsv")), start=2):
-        name = f"baselines.{row['baseline']}.test_accuracy"
-        add(name, FILTERS["percent"](row["test_accuracy"]), "baselines.tsv", line)
+        add(f"baselines.{row['baseline']}.{lead.test}", lead.show(row[lead.test]), "baselines.tsv", line)
     return found
 
 
@@ -196,12 +208,12 @@ def filled(template, known):
 
 def pairs_table(folder):
     """Return the pairs of arms as a frame of text."""
-    show = FILTERS
+    show, lead = FILTERS, lead_of(folder)
     return pandas.DataFrame(
         {
             "Pair": f"{label_of(side(row, 'a'))} minus {label_of(side(row, 'b'))}",
-            "Difference (points)": show["points"](row["difference"]),
-            "Interval": f"{show['points'](row['low'])} to {show['points'](row['high'])}" if row["low"] else "one seed",
+            f"Difference{lead.apart}": lead.gap(row["difference"]),
+            "Interval": f"{lead.gap(row['low'])} to {lead.gap(row['high'])}" if row["low"] else "one seed",
             "Welch p (Holm)": show["p_value"](row["welch_p_holm"]),
             "Permutation p (Holm)": show["p_value"](row["seeds_p_holm"]),
         }
@@ -233,21 +245,23 @@ def first_template(folder, known, texts):
         known: `numbers`.
         texts: what the study's texts are called, as in "reviews".
     """
-    arms = [(row["arm"], label_of(row)) for row in read_tsv(os.path.join(folder, "test_accuracy.tsv"))]
+    lead = lead_of(folder)
+    unit = " %" if lead.percent else f" {lead.unit}" if lead.unit else ""
+    arms = [(row["arm"], label_of(row)) for row in read_tsv(os.path.join(folder, table_of_arms(lead)))]
     sentences = []
     for key, label in arms:
         spread = ""
         if f"arms.{key}.t_low" in known:
-            spread = f", {{arms.{key}.t_low}} to {{arms.{key}.t_high}} % by the t-interval over seeds"
+            spread = f", {{arms.{key}.t_low}} to {{arms.{key}.t_high}}{unit} by the t-interval over seeds"
         seeds = "one seed" if known[f"arms.{key}.n_seeds"][0] == "1" else f"mean of {{arms.{key}.n_seeds}} seeds"
         size = f" from {{arms.{key}.n_train}} {texts}" if f"arms.{key}.n_train" in known else ""
-        sentences.append(f"{label} reaches {{arms.{key}.mean}} % test accuracy{size} ({seeds}{spread}).")
+        sentences.append(f"{label} reaches {{arms.{key}.mean}}{unit} test {lead.label}{size} ({seeds}{spread}).")
     trained = f"trained on {{study.n_train}} {texts} and " if "study.n_train" in known else ""
     on = "" if trained else f" {texts}"
     answers = [f"{{{name}}}" for name in known if name.startswith("questions.")]
     shown = [
-        ("arms", "Test accuracy of every seed, the mean and its interval."),
-        ("training", "Accuracy over training."),
+        ("arms", f"Test {lead.label} of every seed, the mean and its interval."),
+        ("training", f"{lead.title} over training."),
     ]
     drawn = [f"![{words}](figures/{name}.png)" for name, words in shown]
     parts = [
@@ -269,7 +283,8 @@ def main(folder):
     for name in ("report.html", "runs.tsv", "statistics/pairs.tsv", "settings.json", "ro-crate-metadata.json"):
         if not os.path.exists(os.path.join(folder, name)):
             raise StudyError(f"{folder} has no {name}: finish the study first (make, or make study STUDY=FILE)")
-    check_results(folder, READ)
+    lead = lead_of(folder)
+    check_results(folder, (*READ, table_of_arms(lead)))
     place = os.path.join(folder, "handin")
     known = numbers(folder)
     rows = [{"name": name, "number": text, "file": file, "row": line} for name, (text, file, line) in known.items()]
@@ -282,13 +297,17 @@ def main(folder):
     with open(template, encoding="utf-8") as handle:
         write_text(os.path.join(place, "report.md"), filled(handle.read(), known))
     write_text(os.path.join(place, "methods.md"), methods(folder) + "\n")
-    pairs, note = pairs_table(folder), f"Differences in percentage points, intervals over seeds and {texts}."
+    pairs, note = (
+        pairs_table(folder),
+        f"Differences in {'percentage points' if lead.percent else lead.label}, intervals over seeds and {texts}.",
+    )
     if len(pairs):
         write_text(os.path.join(place, "tables", "pairs.md"), as_markdown(pairs, note))
         write_text(os.path.join(place, "tables", "pairs.tex"), as_latex(pairs.set_index("Pair"), note))
     for ending in ("md", "tex"):
-        with open(os.path.join(folder, f"test_accuracy.{ending}"), encoding="utf-8") as handle:
-            write_text(os.path.join(place, "tables", f"test_accuracy.{ending}"), handle.read())
+        name = table_of_arms(lead, ending)
+        with open(os.path.join(folder, name), encoding="utf-8") as handle:
+            write_text(os.path.join(place, "tables", name), handle.read())
     settings = read_json(os.path.join(folder, "settings.json"))
     synthetic = bool(manifest["synthetic"])
     set_style()

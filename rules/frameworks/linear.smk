@@ -24,6 +24,7 @@ rule finetune_linear:
         mem_mb=grow(2000),
         runtime=grow("10m"),
     params:
+        **LED,
         arms=LINEAR,
         splits=LINEAR_SPLITS,
         classes=class_names,

@@ -2,6 +2,7 @@
 
 import pandas
 
+from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
 from analysis.run_records import check_history, check_labels, check_record, check_selected, check_settings, updates_made
 from common.arms import ARM, run_label
@@ -10,6 +11,7 @@ from common.errors import StudyError
 from common.files import read_json
 from common.frames import read_frame
 from finetuning.seals import check_seal, run_of
+from measures import DEFAULT, Lead, leading, load
 from study.tables import columns_of, frame_rows, write_table
 
 IDENTITY = [*ARM, "seed"]
@@ -58,18 +60,22 @@ def read_run(run, record, selected, history, splits, n_train=None):
         raise StudyError(f"run {run_label(*run)}: its run.json says {other}; train this run again")
     check_record(path, record, splits, n_train)
     check_selected(
-        chosen_path, selected, history, check_history(history, record, selected.get("select_by", "accuracy"))
+        chosen_path,
+        selected,
+        history,
+        check_history(history, record, selected.get("select_by", "accuracy"), leading(selected)),
     )
     chosen = {"best_epoch": selected["epoch"], "best_update": selected["update"]}
     row = {name: record[name] for name in IDENTITY} | chosen | {"valid_accuracy": selected["valid_accuracy"]}
+    row |= {key: selected[key] for key in ("measure", "valid_score") if key in selected}
     return row | {key: record.get(key) for key in RECORDED} | {"total_updates": updates_made(record)}
 
 
 def aggregate(records, selected, histories, predictions, manifest, study, subsets=None, seals=None):
     """Return runs.tsv as a frame, in the order of `records`.
 
-    The test accuracy is counted from the predictions; no other test figure is read. `subsets` and `seals` are as in
-    `main`.
+    Test accuracy and the leading measure on test are counted from the predictions; no other test figure is read.
+    `subsets` and `seals` are as in `main`.
 
     Raises:
         StudyError: files of a run are missing, name another run, or disagree with each other, other runs or the data.
@@ -91,6 +97,10 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
     labels, answers = read_answers(predictions)
     check_labels(list(labels), predictions[runs[0]], splits["test"])
     n_correct = answers.eq(labels, axis=0).sum().to_numpy()
+    lead = Lead(table.iloc[0])
+    if lead.name != DEFAULT:
+        measure, answered = load(lead.name), read_answered(predictions)
+        table["test_score"] = [answered[run].score(measure)[0] for run in runs]
     table = table.assign(
         study=study,
         synthetic=bool(manifest["synthetic"]),
@@ -98,7 +108,7 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
         n_test=len(labels),
         test_accuracy=n_correct / len(labels),
     )
-    return table[columns_of("runs")]
+    return table[[name for name in columns_of("runs") if name in table]]
 
 
 def join_histories(runs, histories, test_curves, curved=None):
@@ -137,6 +147,7 @@ def main(
     subsets=None,
     curved=None,
     seals=None,
+    versions=None,
 ):
     """Write runs.tsv (one row per run) and history.tsv (one row per run, epoch, split and metric).
 
@@ -153,6 +164,7 @@ def main(
         subsets: {arm: reviews that it learns from, None: all}; None: every arm learns from all.
         curved: the arms whose runs have a test_curve.tsv, where any has one; None: all arms.
         seals: every run's seal, which its evaluation wrote; None: the records come from elsewhere.
+        versions: digest of the leading measure's file; Snakemake compares it.
 
     Raises:
         StudyError: names the run whose files are missing or disagree with the others'.

@@ -152,7 +152,7 @@ def with_best(question, arms, valid, learned):
     Args:
         question: its settings, with `among` where it does.
         arms, learned: as of `failures`.
-        valid: {name: validation accuracy of each run}.
+        valid: {name: worth of each run on validation, the more the better}.
     """
     words, arms, learned = [], dict(arms), dict(learned)
     for operand, names in question.get("among", {}).items():
@@ -175,7 +175,7 @@ def answer(questions, registered, by_measure, learned, options, valid=None):
         by_measure: {measure: what `scored` returns}.
         learned: {arm: list of booleans, one a run}.
         options: dict with the keys of `OPTIONS`.
-        valid: {name: validation accuracy of each run}, for questions about the best of several.
+        valid: {name: worth of each run on validation, the more the better}, for questions about the best of several.
 
     Raises:
         StudyError: a question is not registered, or an arm has no run.
@@ -256,13 +256,13 @@ def main(
             by_measure[name] = read_scored(*by)
         else:
             by_measure[name] = scored(name, frame, answered, names)
-    judged_runs, valid = {}, {}
+    judged_runs, valid, lead = {}, {}, measures.Lead(frame.iloc[0])
     for row in read_frame(learned).to_dict("records"):
         judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
     for row in frame.to_dict("records"):
-        valid.setdefault(row["arm"], []).append(float(row["valid_accuracy"]))
+        valid.setdefault(row["arm"], []).append(lead.worth(float(row[lead.valid])))
     for name, file in zip(names, selected, strict=False):
-        valid[name] = [float(read_json(file)["valid_accuracy"])]
+        valid[name] = [lead.worth(float(read_json(file)[lead.valid]))]
     rows = answer(questions, read_register(register), by_measure, judged_runs, options, valid)
     write_table(questions_table, "questions", rows)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis import inference, permutations
 from analysis.intervals import LEVEL
-from analysis.scored import compared
+from analysis.scored import compared, items_of, lead_of, scores_of
 
 # Significance and confidence; permutations over reviews, bootstrap resamples, and the seed of both.
 OPTIONS = {"alpha": 0.05, "level": LEVEL, "resamples": 9999, "bootstrap": 4000, "seed": 1}
@@ -15,10 +15,14 @@ OPTIONS = {"alpha": 0.05, "level": LEVEL, "resamples": 9999, "bootstrap": 4000, 
 def bootstrap(arms, options):
     """Return {arm: (resamples,) accuracies} over seeds and, jointly for all arms, reviews drawn with replacement.
 
+    Where another measure than accuracy leads it is None for each arm: no mean over the reviews drawn is its value.
+
     Args:
         arms: what `analysis.scored.load_runs` returns.
         options: dict with the keys of `OPTIONS`.
     """
+    if not lead_of(next(iter(arms.values()))).exact:
+        return dict.fromkeys(arms)
     generator = np.random.default_rng(options["seed"])
     n_items = len(next(iter(arms.values()))[0]["correct"])
     draws = inference.item_draws(n_items, options["bootstrap"], generator)
@@ -36,7 +40,9 @@ def pair_names(a, b):
 
 
 def compare_runs(names, runs_a, runs_b):
-    """Return the rows of mcnemar.tsv of two arms: the runs of one seed against each other."""
+    """Return the rows of mcnemar.tsv of two arms: the runs of one seed against each other; none but of accuracy."""
+    if not lead_of(runs_a).exact:
+        return []
     of_b = {run["seed"]: run for run in runs_b}
     rows = []
     for one in runs_a:
@@ -52,22 +58,26 @@ def compare(names, runs_a, runs_b, differences, options):
     Args:
         names: the columns of `ARM` for each side, such as arm_a.
         runs_a, runs_b: the arms' runs.
-        differences: (resamples,) differences of the arms' bootstrap accuracies over the same drawn reviews.
+        differences: (resamples,) differences of the arms' bootstrap accuracies over the same drawn reviews; None where
+            another measure leads, as tests that draw reviews are for shares of right answers.
         options: dict with the keys of `OPTIONS`.
     """
-    a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
-    correct_a, correct_b = (np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b))
-    several = min(len(a), len(b)) > 1
-    b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else (None, None)
-    better = float(((differences > 0) + 0.5 * (differences == 0)).mean())
+    lead = lead_of(runs_a)
+    a, b = (list(map(lead.worth, scores_of(runs))) for runs in (runs_a, runs_b))
+    several, b_low, b_high, better, items_p = min(len(a), len(b)) > 1, None, None, None, None
+    if lead.exact:
+        b_low, b_high = inference.percentile_interval(differences, options["level"]) if several else (None, None)
+        better = float(((differences > 0) + 0.5 * (differences == 0)).mean()) if several else None
+        items = items_of(runs_a), items_of(runs_b)
+        items_p = permutations.permute_items(*items, options["resamples"], options["seed"])
     return {
         **names,
         **compared(runs_a, runs_b, options),
         "bootstrap_low": b_low,
         "bootstrap_high": b_high,
-        "items_p": permutations.permute_items(correct_a, correct_b, options["resamples"], options["seed"]),
+        "items_p": items_p,
         "probability_better_seeds": inference.probability_better(a, b),
-        "probability_better_bootstrap": better if several else None,
+        "probability_better_bootstrap": better,
     }
 
 
@@ -82,7 +92,7 @@ def compare_all(arms, values, options):
     pairs, mcnemar = [], []
     for a, b in itertools.combinations(arms, 2):
         names = pair_names(a, b)
-        pairs.append(compare(names, arms[a], arms[b], values[a] - values[b], options))
+        pairs.append(compare(names, arms[a], arms[b], None if values[a] is None else values[a] - values[b], options))
         mcnemar += compare_runs(names, arms[a], arms[b])
     inference.correct(pairs, "welch_p", "seeds_p", "items_p")
     inference.correct(mcnemar, "p_value")

@@ -4,21 +4,26 @@ from fractions import Fraction
 
 from analysis.arm_pairs import OPTIONS
 from analysis.intervals import t_interval
+from analysis.scored import lead_of, scores_of
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
+from measures import Lead
 from study.tables import write_table
 
 
 def valid_mean(runs):
-    """Return the exact mean over seeds of validation accuracy at each run's chosen epoch."""
+    """Return the mean over seeds on validation at each run's chosen epoch; of accuracy it is exact."""
+    lead = lead_of(runs)
+    if not lead.exact:
+        return round(summarise(scores_of(runs, "valid"))["mean"], 12)
     return sum(Fraction(round(one["valid_accuracy"] * one["n_valid"]), one["n_valid"]) for one in runs) / len(runs)
 
 
 def choose(arms, recipes):
     """Return {start: name of its best arm}. Test is not read.
 
-    The best has the highest mean validation accuracy; ties go to the fewest epochs, then the lowest rate.
+    The best has the best mean on validation; ties go to the fewest epochs, then the lowest rate.
 
     Args:
         arms: {name: its runs, with valid_accuracy and n_valid}.
@@ -26,7 +31,7 @@ def choose(arms, recipes):
     """
     best = {}
     for name, facts in recipes.items():
-        rank = (-valid_mean(arms[name]), facts["epochs"], facts["lr"])
+        rank = (-lead_of(arms[name]).worth(valid_mean(arms[name])), facts["epochs"], facts["lr"])
         if facts["start"] not in best or rank < best[facts["start"]][0]:
             best[facts["start"]] = rank, name
     return {start: name for start, (_, name) in best.items()}
@@ -54,8 +59,8 @@ def describe(arms, recipes):
     means = {name: valid_mean(arms[name]) for name in recipes}
     for name, facts in recipes.items():
         runs = arms[name]
-        tested, valid = ([one[key] for one in runs] for key in ("test_accuracy", "valid_accuracy"))
-        low, high = t_interval(tested, OPTIONS["level"]) or (None, None)
+        tested, valid = (scores_of(runs, split) for split in ("test", "valid"))
+        low, high = t_interval(tested, OPTIONS["level"], lead_of(runs).bounds) or (None, None)
         tied = [other for other in recipes if recipes[other]["start"] == facts["start"] and means[other] == means[name]]
         facts_of = summarise(tested)
         rows.append(
@@ -81,6 +86,7 @@ def by_run(arms, recipes):
     return [
         identity(name, facts)
         | {"seed": one["seed"], "valid_accuracy": one["valid_accuracy"], "test_accuracy": one["test_accuracy"]}
+        | lead_of(arms[name]).columns(one)
         for name, facts in recipes.items()
         for one in arms[name]
     ]
@@ -96,7 +102,9 @@ def main(runs, recipes, table, seeds):
     """
     arms = {}
     for row in read_frame(runs).to_dict("records"):
-        numbers = {key: float(row[key]) for key in ("valid_accuracy", "test_accuracy")}
+        lead = Lead(row)
+        known = dict.fromkeys(("valid_accuracy", "test_accuracy", lead.valid, lead.test))
+        numbers = {key: float(row[key]) for key in known} | {"lead": lead}
         arms.setdefault(row["arm"], []).append({"seed": row["seed"], "n_valid": int(row["n_valid"]), **numbers})
     write_table(table, "recipes", describe(arms, recipes))
     write_table(seeds, "recipe_runs", by_run(arms, recipes))

@@ -5,14 +5,17 @@ from scipy.stats import binomtest
 
 from analysis import inference
 from analysis.arm_pairs import OPTIONS
+from analysis.contrasts import Term, interval_of, p_beyond
+from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
-from analysis.scored import read_runs
-from common.arms import ARM
+from analysis.scored import items_of, read_runs, scores_of
+from common.arms import ARM, summarise
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
 from common.frames import read_frame
 from finetuning.seals import check_seal
+from measures import DEFAULT, Lead, load
 from study.tables import write_table
 
 
@@ -20,7 +23,8 @@ def by_model(models):
     """Return the rows of baselines.tsv.
 
     Args:
-        models: {arm: {"record": its run.json, "selected": its selected.json, "right": (N,) booleans on test}}.
+        models: {arm: {"record": its run.json, "selected": its selected.json, "right": (N,) booleans on test}};
+            where another measure than accuracy leads also "led": lead, valid_score, test_score and items.
     """
     rows = []
     for name, model in models.items():
@@ -37,6 +41,7 @@ def by_model(models):
                 "n_test": len(right),
                 "n_correct_test": int(right.sum()),
                 "test_accuracy": int(right.sum()) / len(right),
+                **(model["led"]["lead"].columns(model["led"]) if "led" in model else {}),
                 "exact_low": float(low),
                 "exact_high": float(high),
             }
@@ -59,20 +64,26 @@ def against(arms, models, options):
         if model["record"]["model"] == "majority":
             continue
         alike = {arm: its for arm, its in arms.items() if its[0]["n_train"] == model["record"]["n_train"]}
-        compared = [row_of(arm, its, name, model["right"], options) for arm, its in alike.items()]
+        compared = [row_of(arm, its, name, model, options) for arm, its in alike.items()]
         inference.correct(compared, "p")
         rows += compared
     return rows
 
 
-def row_of(arm, its, name, right, options):
+def row_of(arm, its, name, model, options):
     """Return an arm's row, before Holm's correction."""
-    correct = np.stack([one["correct"] for one in its])
-    found = inference.fixed_contrast(correct, right, options["level"])
-    found = found or {
-        "difference": inference.mean_difference(correct, right[None]),
-        **dict.fromkeys(("low", "high", "p")),
-    }
+    correct = items_of(its)
+    if led := model.get("led"):
+        difference = summarise(scores_of(its))["mean"] - led["test_score"]
+        terms = [Term(1, correct), Term(-1, led["items"][None], fixed=True)]
+        low, high = interval_of(terms, difference, options["level"])
+        p = p_beyond(terms, difference) if low is not None else None
+        found = {"difference": difference, "low": low, "high": high, "p": p}
+    else:
+        found = inference.fixed_contrast(correct, model["right"], options["level"]) or {
+            "difference": inference.mean_difference(correct, model["right"][None]),
+            **dict.fromkeys(("low", "high", "p")),
+        }
     facts = dict(zip(ARM, arm, strict=True))
     return (
         facts | {"baseline": name, "n_seeds": len(its), "n_test": correct.shape[1], "level": options["level"]} | found
@@ -123,6 +134,14 @@ def main(
             )
         right = given[name].eq(labels).to_numpy(dtype=np.float32)
         models[name] = {"record": record, "selected": read_json(choice), "right": right}
+    frame = read_frame(runs)
+    lead = Lead(frame.iloc[0])
+    if lead.name != DEFAULT:
+        measure, answered = load(lead.name), read_answered(dict(zip(names, answers, strict=True)))
+        for name, model in models.items():
+            score, items = answered[name].score(measure)
+            model["led"] = {"lead": lead, "valid_score": model["selected"]["valid_score"]}
+            model["led"] |= {"test_score": score, "items": items}
     rows = by_model(models)
     most = max(row["n_train"] for row in rows)
     write_table(table, "baselines", [row for row in rows if row["n_train"] == most])
@@ -132,7 +151,6 @@ def main(
             "learning_curve_baselines",
             [row | {"baseline": models[row["baseline"]]["record"]["model"]} for row in rows],
         )
-    frame = read_frame(runs)
     sizes = dict(zip(frame["arm"], map(int, frame["n_train"]), strict=True))
     arms = read_runs(frame, predictions, run_keys)
     for arm, its in arms.items():

@@ -1,4 +1,4 @@
-"""Compare the arms by other measures than accuracy, with the same intervals and tests.
+"""Compare the arms by the measures beside the leading one, with the same intervals and tests.
 
 An interval over seeds and texts needs a value of each text. A measure that is no mean over texts gives jackknife
 pseudo-values (see `measures`): with them the interval has the coverage that Student's interval over seeds lacks.

@@ -2,11 +2,8 @@
 
 import itertools
 
-import numpy as np
-
-from analysis import inference
 from analysis.arm_pairs import OPTIONS
-from analysis.scored import read_runs
+from analysis.scored import contrasted, items_of, read_runs
 from common.entry import run
 from common.frames import read_frame
 from study.tables import write_table
@@ -21,16 +18,16 @@ def compare(arms, pretrained, random, options, joint):
         options: dict with the keys of `OPTIONS`.
         joint: intervals that have to hold together, each by Bonferroni at 1 - (1 - level) / joint.
     """
-    correct = [np.stack([one["correct"] for one in arms[name]]) for name in (pretrained, random)]
+    runs = arms[pretrained], arms[random]
     levels = options["level"], 1 - (1 - options["level"]) / joint
-    (low, high), ends = (inference.difference_interval(*correct, level) or (None, None) for level in levels)
+    (difference, (low, high)), (_, ends) = (contrasted(runs, level) for level in levels)
     return {
         "arm_a": pretrained,
         "arm_b": random,
-        "n_seeds_a": len(correct[0]),
-        "n_seeds_b": len(correct[1]),
-        "n_test": correct[0].shape[1],
-        "difference": inference.mean_difference(*correct),
+        "n_seeds_a": len(runs[0]),
+        "n_seeds_b": len(runs[1]),
+        "n_test": items_of(runs[0]).shape[1],
+        "difference": difference,
         "level": options["level"],
         "low": low,
         "high": high,
@@ -67,16 +64,11 @@ def interactions(arms, recipes, options):
     rows = []
     for pair, shared in shared_recipes(recipes).items():
         twos = list(itertools.combinations(shared.items(), 2))
-        correct = {
-            cell: [np.stack([one["correct"] for one in arms[names[init]]]) for init in ("pretrained", "random")]
-            for cell, names in shared.items()
-        }
+        runs = {cell: [arms[names[init]] for init in ("pretrained", "random")] for cell, names in shared.items()}
         for (a, _), (b, _) in twos:
-            first, second = correct[a], correct[b]
-            gaps = [inference.mean_difference(*one) for one in (first, second)]
-            low, high = inference.interaction_interval(first, second, options["level"]) or (None, None)
-            together = 1 - (1 - options["level"]) / len(twos)
-            joint_low, joint_high = inference.interaction_interval(first, second, together) or (None, None)
+            gaps = [contrasted(runs[cell], options["level"])[0] for cell in (a, b)]
+            both, together = (*runs[a], *runs[b]), 1 - (1 - options["level"]) / len(twos)
+            (interaction, (low, high)), (_, joint) = (contrasted(both, level) for level in (options["level"], together))
             rows.append(
                 {
                     "pair": pair,
@@ -84,12 +76,12 @@ def interactions(arms, recipes, options):
                     **{f"{name}_b": value for name, value in zip(("epochs", "peak_lr"), b, strict=True)},
                     "difference_a": gaps[0],
                     "difference_b": gaps[1],
-                    "interaction": gaps[0] - gaps[1],
+                    "interaction": interaction,
                     "level": options["level"],
                     "low": low,
                     "high": high,
-                    "joint_low": joint_low,
-                    "joint_high": joint_high,
+                    "joint_low": joint[0],
+                    "joint_high": joint[1],
                 }
             )
     return rows

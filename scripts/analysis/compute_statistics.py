@@ -1,12 +1,11 @@
 """Compute the study's statistics: per arm, per pair of arms, and which runs learnt at all."""
 
-import numpy as np
 import pandas
 
 from analysis import inference, permutations
 from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
 from analysis.intervals import t_interval
-from analysis.scored import read_runs
+from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of
 from common.arms import ARM, summarise
 from common.entry import run
 from common.figures import majority_shares
@@ -43,33 +42,34 @@ def describe_arm(arm, runs, n_learned, values, level):
         arm: `Arm`.
         runs: its runs.
         n_learned: number of them that learnt.
-        values: (resamples,) bootstrap accuracies.
+        values: (resamples,) bootstrap accuracies; None where another measure leads.
         level: confidence.
     """
-    accuracies = [run["test_accuracy"] for run in runs]
-    correct = np.stack([run["correct"] for run in runs])
+    lead, scores, items = lead_of(runs), scores_of(runs), items_of(runs)
     none = (None, None)
     several = len(runs) > 1
-    facts = summarise(accuracies)
-    low, high = inference.mean_interval(correct, level) or none
-    t_low, t_high = t_interval(accuracies, level) or none
-    b_low, b_high = inference.percentile_interval(values, level) if several else none
+    facts = summarise(scores)
+    low, high = mean_interval(runs, level)
+    t_low, t_high = t_interval(scores, level, lead.bounds) or none
+    b_low, b_high = inference.percentile_interval(values, level) if several and values is not None else none
     notes = [] if several else ["one seed: no interval, no spread over seeds"]
     if n_learned < len(runs):
         notes.append(f"{len(runs) - n_learned} of {len(runs)} runs did not learn; counted")
-    best = enumerate(inference.expected_best(accuracies), 1)
+    best = enumerate(map(lead.worth, inference.expected_best(list(map(lead.worth, scores)))), 1)
     return {
         **dict(zip(ARM, arm, strict=True)),
         **facts,
         "sd_ddof0": facts["sd_ddof0"] if several else None,
-        "n_test": correct.shape[1],
+        "n_test": items.shape[1],
         "low": low,
         "high": high,
         "t_low": t_low,
         "t_high": t_high,
         "bootstrap_low": b_low,
         "bootstrap_high": b_high,
-        "sampling_margin": inference.sampling_margin(facts["mean"], correct.shape[1], level),
+        "sampling_margin": inference.sampling_margin(facts["mean"], items.shape[1], level)
+        if lead.exact
+        else inference.margin_of_items(items, level),
         "best_of_k": " ".join(f"{k}={value!r}" for k, value in best),
         "n_learned": n_learned,
         "note": "; ".join(notes),

@@ -2,6 +2,7 @@
 
 from common.arms import ARM, SUMMARY
 from common.figures import FAINT, INK
+from measures import Lead
 
 RUN = [*ARM, "seed"]
 SPLITS = {"valid": "validation", "test": "test, scored after training, chose nothing"}
@@ -31,10 +32,19 @@ def metric_points(history, runs, metrics, splits):
     return points.astype({"epoch": int, "update": int}).drop(columns="best_epoch")
 
 
-def accuracy_points(history, runs):
-    """Return `metric_points` of the accuracy on valid and test, with `accuracy` (fraction) for metric and value."""
-    points = metric_points(history, runs, ["accuracy"], SPLITS).rename(columns={"value": "accuracy"})
-    return points[[*RUN, "epoch", "update", "split", "accuracy", "chosen"]]
+def leading_points(history, runs, lead=None):
+    """Return `metric_points` of the leading measure on valid and test, with its column for metric and value.
+
+    Args:
+        history, runs: as in `metric_points`.
+        lead: `measures.Lead`; None: that of `runs`.
+
+    Returns:
+        pandas.DataFrame: of accuracy the column is `accuracy` (fraction), of another measure `score`.
+    """
+    lead = lead or Lead(runs.iloc[0])
+    points = metric_points(history, runs, [lead.name], SPLITS).rename(columns={"value": lead.curve})
+    return points[[*RUN, "epoch", "update", "split", lead.curve, "chosen"]]
 
 
 def shared_epochs(points, by=()):

@@ -246,6 +246,17 @@ def sampling_margin(accuracy, n_items, level=LEVEL):
     return float(stats.norm.ppf(0.5 + level / 2) * math.sqrt(accuracy * (1 - accuracy) / n_items))
 
 
+def margin_of_items(items, level=0.95):
+    """Return the half width that N texts alone give a mean of values that are not 0 or 1: z · sd / √N.
+
+    Args:
+        items: (S, N) values of texts; the seeds' means are taken.
+        level: confidence.
+    """
+    means = np.asarray(items, dtype=float).mean(axis=0)
+    return float(stats.norm.ppf(0.5 + level / 2) * means.std(ddof=1) / math.sqrt(len(means)))
+
+
 def exact_interval(n_correct, n_items, level=LEVEL):
     """Return the Clopper-Pearson interval of one model's accuracy (statsmodels, method `beta`)."""
     low, high = proportion_confint(n_correct, n_items, 1 - level, method="beta")

@@ -55,3 +55,17 @@ def padded_limits(values, step):
     low = max(0, step * int((min(values) - step / 3) // step))
     high = min(100, -step * int((-max(values) - step / 3) // step))
     return low, max(high, low + step)
+
+
+def limits_of(values, lead):
+    """Return axis limits around printed values of the leading measure: `padded_limits` of per cent, else a margin.
+
+    Args:
+        values: numbers as they are printed.
+        lead: `measures.Lead`.
+    """
+    if lead.percent:
+        return padded_limits(values, 5)
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low or abs(high) or 1)
+    return low - room, high + room

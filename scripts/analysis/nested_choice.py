@@ -8,14 +8,14 @@ from common.errors import StudyError
 
 
 def choose(valid):
-    """Return the name chosen for each seed: the highest mean validation accuracy of the other seeds.
+    """Return the name chosen for each seed: the best mean on validation of the other seeds.
 
     A seed that is lucky on validation is often lucky on test, since both come from the same run. Arms chosen by all
     seeds together would therefore score too high; chosen without the scored seed, they do not.
 
     Args:
-        valid: {name: validation accuracy of each seed}, every name with the same seeds. One seed chooses by itself;
-            ties go to the first name.
+        valid: {name: worth of each seed on validation, the more the better}, every name with the same seeds. One seed
+            chooses by itself; ties go to the first name.
 
     Returns:
         list[str]: a name for each seed.
@@ -42,7 +42,7 @@ def best_of(names, arms, valid):
     Args:
         names: candidates.
         arms: {name: (scores of its runs, (S, N) values of texts, whether no seed changes it)}.
-        valid: {name: validation accuracy of each run}.
+        valid: as in `choose`.
 
     Raises:
         StudyError: see `choose`; or a name has no run.

@@ -1,43 +1,47 @@
-"""Draw each arm's accuracy by epoch and update, on validation and on test: every seed, their mean, chosen epochs."""
+"""Draw each arm's leading measure by epoch and update, on validation and on test: every seed, mean, chosen epochs."""
 
-from analysis.epoch_curves import SPLITS, accuracy_points, draw_curve, finish_axes, legend_handles
-from analysis.looks import looks_of, padded_limits
+from analysis.epoch_curves import SPLITS, draw_curve, finish_axes, leading_points, legend_handles
+from analysis.looks import limits_of, looks_of
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
 from common.figures import FAINT, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from measures import Lead, capitalised
 from study.tables import frame_rows, write_table
 
 TABLE = "curves_data"
 
 
-def draw(points, limits, majority, colour):
+def draw(points, limits, majority, colour, lead=None):
     """Return a figure of one arm: one panel a split, alike in scale.
 
     Args:
-        points: the arm's `accuracy_points`.
+        points: the arm's `leading_points`.
         limits: (low, high) of the axis in percent, the same for every arm.
         majority: {split: share of the largest class}.
         colour: colour of the arm.
+        lead: `measures.Lead`; None: that of a study that names none.
     """
     from matplotlib import pyplot
 
     set_style()
+    lead = lead or Lead()
     splits = [split for split in SPLITS if (points["split"] == split).any()]
     figure, panels = pyplot.subplots(
         len(splits), figsize=(4.8, 1.6 + 2.7 * len(splits)), sharex=True, squeeze=False, layout="constrained"
     )
     panels = list(panels[:, 0])
-    points = points.assign(percent=100 * points["accuracy"])
+    points = points.assign(shown=lead.scale * points[lead.curve])
     for axes, split in zip(panels, splits, strict=True):
-        draw_curve(axes, points[points["split"] == split], "percent", colour)
-        axes.axhline(100 * majority[split], color=FAINT, linewidth=1, linestyle=":", zorder=1)
+        draw_curve(axes, points[points["split"] == split], "shown", colour)
+        if lead.exact:
+            axes.axhline(100 * majority[split], color=FAINT, linewidth=1, linestyle=":", zorder=1)
         axes.set_title(SPLITS[split])
-    finish_axes(panels, points, "accuracy (%)", limits)
+    finish_axes(panels, points, lead.axis, limits)
     panels[0].set_title(f"{arm_label(points['arm'].iloc[0])}: {SPLITS[splits[0]]}")
-    figure.legend(handles=legend_handles(points), loc="outside lower center", ncols=2, columnspacing=1.4)
+    figure.legend(handles=legend_handles(points, lead.exact), loc="outside lower center", ncols=2, columnspacing=1.4)
     return figure
 
 
@@ -56,22 +60,25 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
         colours: configured colours by arm, or None.
 
     Raises:
-        StudyError: an arm has no accuracy in the history.
+        StudyError: an arm has no values in the history.
     """
     manifest = read_json(manifest)
     runs = read_frame(runs)
-    everything = accuracy_points(read_frame(history), runs)
+    lead = Lead(runs.iloc[0])
+    everything = leading_points(read_frame(history), runs, lead)
     majority = majority_shares(manifest, set(everything["split"]))
-    limits = padded_limits([*100 * everything["accuracy"], *(100 * share for share in majority.values())], 5)
+    limits = limits_of(
+        [*lead.scale * everything[lead.curve], *(100 * share for share in majority.values() if lead.exact)], lead
+    )
     looks = looks_of(list(runs["arm"].unique()), colours)
     for arm, svg, png, table in zip(arms, svgs, pngs, tables, strict=True):
         points = everything[everything["arm"] == arm]
         if points.empty:
-            raise StudyError(f"history.tsv holds no accuracy by epoch for arm {arm}")
-        figure = draw(points, limits, majority, looks[arm][0])
+            raise StudyError(f"history.tsv holds no {lead.label} by epoch for arm {arm}")
+        figure = draw(points, limits, majority, looks[arm][0], lead)
         mark_synthetic(figure.axes[0], manifest)
         write_table(table, TABLE, frame_rows(points))
-        save(figure, svg, png, f"Accuracy by epoch, {arm_label(arm)}", table)
+        save(figure, svg, png, f"{capitalised(lead.label)} by epoch, {arm_label(arm)}", table)
 
 
 if __name__ == "__main__":

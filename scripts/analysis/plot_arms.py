@@ -1,19 +1,20 @@
-"""Draw all arms side by side: every seed's test accuracy, the mean and its interval."""
+"""Draw all arms side by side: every seed's test score, the mean and its interval."""
 
 import pandas
 
 from analysis.intervals import LEVEL, t_interval
-from analysis.looks import looks_of, padded_limits
-from common.arms import ARM, accuracies_by_arm, arm_label, summarise
+from analysis.looks import limits_of, looks_of
+from common.arms import ARM, arm_label, scores_by_arm, summarise
 from common.entry import run
 from common.figures import FAINT, INK, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from measures import Lead
 from study.tables import frame_rows, write_table
 
 
 def intervals(runs, majority):
-    """Return one row per arm: mean test accuracy and Student's interval over seeds.
+    """Return one row per arm: mean on test and Student's interval over seeds.
 
     Args:
         runs: frame of runs.tsv (text).
@@ -27,13 +28,14 @@ def intervals(runs, majority):
         StudyError: no runs.
     """
     rows = []
-    for arm, values in accuracies_by_arm(runs):
+    lead = Lead(runs.iloc[0]) if len(runs) else Lead()
+    for arm, values in scores_by_arm(runs, lead.test):
         facts = summarise(values)
-        low, high = t_interval(values, LEVEL) or (None, None)
+        low, high = t_interval(values, LEVEL, lead.bounds) or (None, None)
         rows.append(
             dict(zip(ARM, arm, strict=True))
             | {"n_seeds": facts["n_seeds"], "mean": facts["mean"], "level": LEVEL}
-            | {"t_low": low, "t_high": high, "majority_share": majority}
+            | {"t_low": low, "t_high": high, "majority_share": majority if lead.exact else None}
         )
     return pandas.DataFrame(rows).astype({"t_low": float, "t_high": float})
 
@@ -51,17 +53,20 @@ def draw(runs, rows, colours):
     from matplotlib.markers import MarkerStyle
 
     set_style()
+    lead = Lead(runs.iloc[0])
     figure, axes = pyplot.subplots(figsize=(5.4, 1.4 + 0.8 * len(rows)), layout="constrained")
-    percents = rows.assign(**{name: 100 * rows[name] for name in ("mean", "t_low", "t_high", "majority_share")})
+    percents = rows.assign(
+        **{name: lead.scale * rows[name].astype(float) for name in ("mean", "t_low", "t_high", "majority_share")}
+    )
     looks = looks_of(list(rows["arm"]), colours)
     # Arms are also distinguishable without colour, by the seeds' marks and the interval's line.
     palette, marks, styles = zip(*looks.values(), strict=True)
     palette = list(palette)
     seeds = pandas.DataFrame(
-        {"percent": 100 * runs["test_accuracy"].map(float), "place": runs.groupby(ARM, sort=False).ngroup()}
+        {"percent": lead.scale * runs[lead.test].map(float), "place": runs.groupby(ARM, sort=False).ngroup()}
     )
     shown = pandas.concat([seeds["percent"], *(percents[name] for name in ("t_low", "t_high"))])
-    limits = padded_limits([*shown.dropna(), percents["majority_share"][0]], 5)
+    limits = limits_of([*shown.dropna(), *percents["majority_share"][:1].dropna()], lead)
     # This comes before the dots, whose sideways places depend on the axes' scale.
     axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.6), yticks=[])
     dots = {"size": 6.2, "alpha": 0.85, "edgecolor": "white", "linewidth": 0.7, "zorder": 3}
@@ -77,7 +82,8 @@ def draw(runs, rows, colours):
     axes.hlines(below, percents["t_low"], percents["t_high"], **whiskers)
     several = percents["n_seeds"] > 1
     axes.plot(percents["mean"][several], below[several], "|", color=INK, markersize=13, markeredgewidth=2.4)
-    axes.axvline(percents["majority_share"][0], color=FAINT, linewidth=1, linestyle=":", zorder=1)
+    if lead.exact:
+        axes.axvline(percents["majority_share"][0], color=FAINT, linewidth=1, linestyle=":", zorder=1)
     for place, name in enumerate(looks):
         # Names are above their dots, not beside the axis, so that the figure is narrow enough for a phone.
         axes.annotate(
@@ -85,12 +91,12 @@ def draw(runs, rows, colours):
             fontweight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5}, zorder=5,
         )  # fmt: skip
     axes.grid(axis="y", visible=False)
-    axes.set(xlabel="test accuracy (%)", ylabel=None)
-    figure.legend(handles=legend(several.any()), loc="outside lower center", ncols=2, columnspacing=2)
+    axes.set(xlabel=f"test {lead.axis}", ylabel=None)
+    figure.legend(handles=legend(several.any(), lead.exact), loc="outside lower center", ncols=2, columnspacing=2)
     return figure
 
 
-def legend(several):
+def legend(several, majority=True):
     """Return the legend's handles; mean and interval only where an arm has several seeds."""
     from matplotlib.lines import Line2D
 
@@ -99,7 +105,9 @@ def legend(several):
         mean = {"color": INK, "marker": "|", "markersize": 11, "markeredgewidth": 2.2, "linestyle": ""}
         handles.append(Line2D([], [], label="mean of seeds", **mean))
         handles.append(Line2D([], [], color=FAINT, linewidth=2.2, label=f"{100 * LEVEL:.0f} % t-interval of the mean"))
-    return [*handles, Line2D([], [], color=FAINT, linestyle=":", linewidth=1, label="majority class")]
+    if majority:
+        handles.append(Line2D([], [], color=FAINT, linestyle=":", linewidth=1, label="majority class"))
+    return handles
 
 
 def main(runs, manifest, svg, png, data, colours):
@@ -121,7 +129,7 @@ def main(runs, manifest, svg, png, data, colours):
     figure = draw(frame, rows, colours)
     mark_synthetic(figure.axes[0], manifest)
     write_table(data, "arms_data", frame_rows(rows))
-    save(figure, svg, png, "Test accuracy of every arm", data)
+    save(figure, svg, png, f"Test {Lead(frame.iloc[0]).label} of every arm", data)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw learning curves: test accuracy by labelled reviews and by updates of pretraining, TF-IDF beside them."""
+"""Draw learning curves: the leading measure by labelled reviews and by updates of pretraining, TF-IDF beside it."""
 
 import math
 
@@ -10,6 +10,7 @@ from common.figures import FAINT, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from finetuning.learning_curves import REVIEWS
+from measures import Lead
 
 # The simple models that are drawn, and their line styles.
 SIMPLE = {"tfidf_words": ":", "tfidf_characters": "--"}
@@ -26,6 +27,7 @@ def draw(means, seeds, whole, simple=None):
     from matplotlib import pyplot
 
     set_style()
+    lead = Lead(seeds.iloc[0])
     curves = list(dict.fromkeys(means["curve"]))
     figure, grid = pyplot.subplots(
         1, len(curves), figsize=(max(5.4, 4.2 * len(curves)), 4.2), layout="constrained", squeeze=False, sharey=True
@@ -35,10 +37,12 @@ def draw(means, seeds, whole, simple=None):
         for place, start in enumerate(dict.fromkeys(of_curve["start"])):
             look = {"color": PALETTE[place % len(PALETTE)], "markeredgecolor": "white"}
             of_start, points = of_curve[of_curve["start"] == start], dots[dots["start"] == start]
-            axes.plot(number(of_start["amount"]), 100 * number(of_start["mean"]), linewidth=1.8, label=start, **look)
+            axes.plot(
+                number(of_start["amount"]), lead.scale * number(of_start["mean"]), linewidth=1.8, label=start, **look
+            )
             look |= {"linestyle": "", "marker": MARKERS[place % len(MARKERS)]}
-            axes.plot(number(points["amount"]), 100 * number(points["test_accuracy"]), markersize=5, **look)
-        bars(axes, curve, whole, simple)
+            axes.plot(number(points["amount"]), lead.scale * number(points[lead.test]), markersize=5, **look)
+        bars(axes, curve, whole, simple, lead)
         amounts = apart(set(number(of_curve["amount"])), curve)
         if curve == REVIEWS:
             axes.set_xscale("log")
@@ -46,7 +50,7 @@ def draw(means, seeds, whole, simple=None):
         axes.minorticks_off()
         axes.set_xlabel(f"{curve} (logarithmic)" if curve == REVIEWS else curve)
         axes.legend(loc="lower right", fontsize=7.5)
-    grid[0][0].set_ylabel("test accuracy (%)")
+    grid[0][0].set_ylabel(f"test {lead.axis}")
     return figure
 
 
@@ -61,7 +65,7 @@ def apart(amounts, curve):
     return sorted(kept)
 
 
-def bars(axes, curve, whole, simple):
+def bars(axes, curve, whole, simple, lead):
     """Draw the simple models: a line by labelled reviews, or their result with all reviews by updates."""
     for name, style in SIMPLE.items():
         if name not in set(whole["baseline"]):
@@ -69,10 +73,10 @@ def bars(axes, curve, whole, simple):
         words = f"TF-IDF, {name.removeprefix('tfidf_')}"
         if curve == REVIEWS and simple is not None:
             rows = simple[simple["baseline"] == name]
-            reached = 100 * number(rows["test_accuracy"])
+            reached = lead.scale * number(rows[lead.test])
             axes.plot(number(rows["n_train"]), reached, color=FAINT, linestyle=style, linewidth=1.4, label=words)
         else:
-            reached = 100 * float(whole.loc[whole["baseline"] == name, "test_accuracy"].iloc[0])
+            reached = lead.scale * float(whole.loc[whole["baseline"] == name, lead.test].iloc[0])
             axes.axhline(reached, color=FAINT, linestyle=style, linewidth=1.4, label=words)
 
 
@@ -93,7 +97,9 @@ def main(means, seeds, whole, simple, manifest, svg, png):
     """
     figure = draw(*map(read_frame, (means, seeds, whole)), *map(read_frame, simple))
     mark_synthetic(figure.axes[-1], read_json(manifest))
-    title = "Learning curves: test accuracy by labelled reviews and by pretraining updates"
+    title = (
+        f"Learning curves: test {Lead(read_frame(seeds).iloc[0]).label} by labelled reviews and by pretraining updates"
+    )
     save(figure, svg, png, title, means, seeds, whole, *simple)
 
 

@@ -1,4 +1,4 @@
-"""Draw accuracy against the learning rate from both starts, every seed a dot, and the difference with its interval."""
+"""Draw the leading measure by learning rate from both starts, every seed a dot, and the difference with interval."""
 
 import pandas
 
@@ -7,30 +7,34 @@ from common.entry import run
 from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from measures import Lead
 from study.grids import written
 
 # Each start's colour, mark and line.
 LOOKS = {"pretrained": (PALETTE[0], "o", "-"), "random": (PALETTE[1], "s", "--")}
-NUMBERS = ("peak_lr", "epochs", "mean", "test_accuracy", "difference", "low", "high", "joint_low", "joint_high")
+# Columns of a run on test, by the measure that leads.
+SCORES = ("test_accuracy", "test_score")
+NUMBERS = ("peak_lr", "epochs", "mean", *SCORES, "difference", "low", "high", "joint_low", "joint_high")
 
 
-def numeric(frame):
-    """Return a table with the columns of `NUMBERS` as numbers, accuracies and differences in per cent."""
+def numeric(frame, scale):
+    """Return a table with the columns of `NUMBERS` as numbers, values and differences `scale` times."""
     columns = {name: pandas.to_numeric(frame[name]) for name in NUMBERS if name in frame}
     return frame.assign(
-        **{name: values if name in ("peak_lr", "epochs") else 100 * values for name, values in columns.items()}
+        **{name: each if name in ("peak_lr", "epochs") else scale * each for name, each in columns.items()}
     )
 
 
 def draw(recipes, differing, seeds):
-    """Return the figure: a column for each number of epochs, for each pair a row of accuracies and one of differences.
+    """Return the figure: a column for each number of epochs, for each pair a row of values and one of differences.
 
     Args:
         recipes, differing, seeds: frames of recipes.tsv, recipes/differences.tsv, recipes/runs.tsv (text).
     """
     from matplotlib import pyplot
 
-    recipes, differing, seeds = map(numeric, (recipes, differing, seeds))
+    lead = Lead(seeds.iloc[0])
+    recipes, differing, seeds = (numeric(frame, lead.scale) for frame in (recipes, differing, seeds))
     set_style()
     pairs, epochs = list(dict.fromkeys(recipes["pair"])), sorted(recipes["epochs"].unique())
     size = (max(5.4, 3.2 * len(epochs)), 4.9 * len(pairs))
@@ -43,29 +47,27 @@ def draw(recipes, differing, seeds):
         for column, number in enumerate(epochs):
             above, below = grid[2 * row][column], grid[2 * row + 1][column]
             of_panel = [frame[(frame["pair"] == pair) & (frame["epochs"] == number)] for frame in (recipes, seeds)]
-            accuracies(above, *of_panel)
+            values(above, *of_panel, lead.test)
             differences(below, differing[(differing["pair"] == pair) & (differing["epochs"] == number)])
             title = f"{number:.0f} epoch{'s' if number != 1 else ''}"
             above.set_title(title if len(pairs) == 1 else f"{pair}, {title}")
             below.set_xscale("log")
             below.set_xticks(rates, [written(float(rate)) for rate in rates])
             below.minorticks_off()
-        grid[2 * row][0].set_ylabel("test accuracy (%)")
-        grid[2 * row + 1][0].set_ylabel("pretrained minus\nrandom (points)")
+        grid[2 * row][0].set_ylabel(f"test {lead.axis}")
+        grid[2 * row + 1][0].set_ylabel(f"pretrained minus\nrandom{lead.apart}")
     for axes in grid[-1]:
         axes.set_xlabel("learning rate (logarithmic)")
     figure.legend(handles=legend(), loc="outside lower center", ncols=2, columnspacing=2)
     return figure
 
 
-def accuracies(axes, recipes, seeds):
+def values(axes, recipes, seeds, column):
     """Draw both starts' seeds as dots and their means as lines; slightly apart, so that neither hides the other."""
     for (init, (colour, mark, style)), side in zip(LOOKS.items(), (1 / 1.04, 1.04), strict=True):
         dots, means = (frame[frame["init"] == init].sort_values("peak_lr") for frame in (seeds, recipes))
         axes.plot(means["peak_lr"] * side, means["mean"], linestyle=style, color=colour, linewidth=1.8)
-        axes.plot(
-            dots["peak_lr"] * side, dots["test_accuracy"], mark, color=colour, markersize=5, markeredgecolor="white"
-        )
+        axes.plot(dots["peak_lr"] * side, dots[column], mark, color=colour, markersize=5, markeredgecolor="white")
 
 
 def differences(axes, rows):
@@ -98,7 +100,8 @@ def main(table, differing, seeds, manifest, svg, png):
     """
     figure = draw(*map(read_frame, (table, differing, seeds)))
     mark_synthetic(figure.axes[0], read_json(manifest))
-    save(figure, svg, png, "Test accuracy and the difference between starts by learning rate", table, differing, seeds)
+    title = f"Test {Lead(read_frame(seeds).iloc[0]).label} and the difference between starts by learning rate"
+    save(figure, svg, png, title, table, differing, seeds)
 
 
 if __name__ == "__main__":

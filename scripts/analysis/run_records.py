@@ -6,6 +6,7 @@ import hashlib
 from common.errors import StudyError
 from common.files import read_lines, read_tsv
 from finetuning.selection import describe_choice, validation_points
+from measures import DEFAULT, leading
 
 # These facts of run.json are also in its `protocol`.
 TWICE = ("total_updates", "warmup_updates", "precision")
@@ -27,13 +28,14 @@ def updates_made(record):
     return (record.get("stopped") or {}).get("update", record.get("total_updates"))
 
 
-def check_history(path, record, select_by="accuracy"):
+def check_history(path, record, select_by="accuracy", leading=DEFAULT):
     """Check a run's history.tsv against its run.json.
 
     Args:
         path: history.tsv.
         record: content of run.json: n_train, n_valid, total_updates, and stopped where it ended early.
         select_by: measure that chose the run's epoch.
+        leading: measure that leads the study.
 
     Returns:
         list[dict]: its validation results, see `finetuning.selection.validation_points`.
@@ -42,7 +44,7 @@ def check_history(path, record, select_by="accuracy"):
         StudyError: an accuracy is not its number of correct answers over the reviews, or training ended early.
     """
     rows = read_tsv(path)
-    points = validation_points(rows, path, select_by)
+    points = validation_points(rows, path, select_by, leading)
     counts = {(row["epoch"], row["split"]): float(row["value"]) for row in rows if row["metric"] == "n_correct"}
     for line, row in enumerate(rows, start=2):
         count, n = counts.get((row["epoch"], row["split"])), record.get(f"n_{row['split']}")
@@ -69,7 +71,7 @@ def check_selected(path, selected, history, points):
     Raises:
         StudyError: another epoch is the best, or a figure of it is another.
     """
-    wanted = describe_choice(points, selected.get("select_by", "accuracy"))
+    wanted = describe_choice(points, selected.get("select_by", "accuracy"), leading(selected))
     for key, value in wanted.items():
         if key in selected and selected[key] != value:
             raise StudyError(

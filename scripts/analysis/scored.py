@@ -3,9 +3,12 @@
 import numpy as np
 
 from analysis import inference, permutations
+from analysis.contrasts import Term, interval_of
+from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
-from common.arms import ARM, Arm
+from common.arms import ARM, Arm, summarise
 from common.errors import StudyError
+from measures import DEFAULT, Lead, load
 
 
 def prediction_files(runs, predictions):
@@ -40,7 +43,8 @@ def load_runs(runs, predictions):
         predictions: {(arm, seed): path of its predictions}.
 
     Returns:
-        dict: {Arm: [{seed, valid_accuracy, n_valid, test_accuracy, correct (N,), constant}]}
+        dict: {Arm: [{seed, valid_accuracy, n_valid, test_accuracy, correct (N,), constant}]}; where another measure
+        than accuracy leads also lead (`measures.Lead`), valid_score, test_score and items, (N,) values of texts.
 
     Raises:
         StudyError: a run without predictions, predictions of other reviews or labels than the first run's, or an
@@ -49,6 +53,7 @@ def load_runs(runs, predictions):
     files = prediction_files(runs, predictions)
     labels, answers = read_answers(files)
     right = answers.eq(labels, axis=0)
+    scores = leading_scores(runs, files)
     arms = {}
     for key, row in zip(files, runs.to_dict("records"), strict=True):
         accuracy = float(right[key].mean())
@@ -65,9 +70,83 @@ def load_runs(runs, predictions):
                 "test_accuracy": accuracy,
                 "correct": right[key].to_numpy(dtype=np.float32),
                 "constant": answers[key].nunique() == 1,
+                **scores.get(key, {}),
             }
         )
     return arms
+
+
+def leading_scores(runs, files):
+    """Return {(arm, seed): what `load_runs` adds where another measure than accuracy leads}; {} where it does not.
+
+    Args:
+        runs: frame of runs.tsv (text).
+        files: {(arm, seed): path of its predictions}.
+
+    Raises:
+        StudyError: a value in the table is not that of the predictions, or the measure gives no number.
+    """
+    lead, found = Lead(runs.iloc[0]), {}
+    if lead.name == DEFAULT:
+        return found
+    measure, answered = load(lead.name), read_answered(files)
+    for key, row in zip(files, runs.to_dict("records"), strict=True):
+        score, items = answered[key].score(measure)
+        if abs(score - float(row["test_score"])) > 1e-9:
+            raise StudyError(
+                f"{files[key]}: its {lead.label} is {score!r}, runs.tsv says {row['test_score']}: build runs.tsv again"
+            )
+        found[key] = {"lead": lead, "valid_score": float(row["valid_score"]), "test_score": score, "items": items}
+    return found
+
+
+def lead_of(runs):
+    """Return the `measures.Lead` of an arm's runs."""
+    return runs[0].get("lead") or Lead()
+
+
+def scores_of(runs, split="test"):
+    """Return the values of an arm's runs by the leading measure on a split."""
+    return [run[getattr(lead_of(runs), split)] for run in runs]
+
+
+def items_of(runs):
+    """Return (S, N) values of texts by the leading measure, whose mean estimates that of the runs."""
+    return np.stack([run.get("items", run.get("correct")) for run in runs])
+
+
+def mean_interval(runs, level):
+    """Return the interval (low, high) of an arm's mean over seeds and texts; (None, None) for one seed."""
+    if lead_of(runs).exact:
+        return inference.mean_interval(items_of(runs), level) or (None, None)
+    return clipped(interval_of([Term(1, items_of(runs))], summarise(scores_of(runs))["mean"], level), lead_of(runs))
+
+
+def clipped(ends, lead):
+    """Return the ends of an interval within the bounds of the measure."""
+    if lead.bounds is None or ends[0] is None:
+        return ends
+    return max(ends[0], lead.bounds[0]), min(ends[1], lead.bounds[1])
+
+
+def contrasted(arms, level):
+    """Return (difference, (low, high)) of two arms, A - B, or of two differences, (A - B) - (C - D).
+
+    Args:
+        arms: two or four lists of runs: A, B, and C, D.
+        level: confidence; the ends are None where an arm has one seed.
+    """
+    signs, items = (1, -1, -1, 1)[: len(arms)], [items_of(runs) for runs in arms]
+    if lead_of(arms[0]).exact:
+        gaps = [inference.mean_difference(*items[at : at + 2]) for at in range(0, len(arms), 2)]
+        of = inference.interaction_interval if len(arms) == 4 else inference.difference_interval
+        ends = of(*((items[:2], items[2:]) if len(arms) == 4 else items), level)
+        return gaps[0] - (gaps[1] if len(gaps) > 1 else 0.0), ends or (None, None)
+    means = [summarise(scores_of(runs))["mean"] for runs in arms]
+    difference = sum(sign * mean for sign, mean in zip(signs, means, strict=True))
+    # What sums of equal means leave in floats.
+    difference = 0.0 if abs(difference) < 1e-12 else difference
+    return difference, interval_of([Term(sign, its) for sign, its in zip(signs, items, strict=True)], difference, level)
 
 
 def read_runs(runs, predictions, run_keys):
@@ -103,14 +182,13 @@ def compared(runs_a, runs_b, options):
         runs_a, runs_b: the arms' runs, as `load_runs` returns them.
         options: dict with level and seed.
     """
-    a, b = ([run["test_accuracy"] for run in runs] for runs in (runs_a, runs_b))
-    correct = [np.stack([run["correct"] for run in runs]) for runs in (runs_a, runs_b)]
-    low, high = inference.difference_interval(*correct, options["level"]) or (None, None)
+    a, b = (scores_of(runs) for runs in (runs_a, runs_b))
+    difference, (low, high) = contrasted((runs_a, runs_b), options["level"])
     return {
         "n_seeds_a": len(a),
         "n_seeds_b": len(b),
-        "n_test": correct[0].shape[1],
-        "difference": inference.mean_difference(*correct),
+        "n_test": items_of(runs_a).shape[1],
+        "difference": difference,
         "low": low,
         "high": high,
         **seed_tests(a, b, options["seed"]),

@@ -1,10 +1,7 @@
 """Tabulate learning curves: test accuracy by labelled reviews, or by updates of pretraining."""
 
-import numpy as np
-
-from analysis import inference
 from analysis.intervals import LEVEL
-from analysis.scored import read_runs
+from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of
 from common.arms import summarise
 from common.entry import run
 from common.frames import read_frame
@@ -36,17 +33,21 @@ def by_point(points, arms):
     rows = []
     for point in points:
         runs = arms[point["arm"]]
-        facts, correct = summarise([one["test_accuracy"] for one in runs]), np.stack([one["correct"] for one in runs])
-        low, high = inference.mean_interval(correct, LEVEL) or (None, None)
+        facts, n_test = summarise(scores_of(runs)), items_of(runs).shape[1]
+        low, high = mean_interval(runs, LEVEL)
         kept = {name: facts[name] for name in ("n_seeds", "mean", "sd_ddof1", "min", "max")}
-        rows.append(point | {"n_test": correct.shape[1], **kept, "level": LEVEL, "low": low, "high": high})
+        rows.append(point | {"n_test": n_test, **kept, "level": LEVEL, "low": low, "high": high})
     return rows
 
 
 def by_run(points, arms):
     """Return the rows of learning_curves/runs.tsv."""
     kept = ("seed", "valid_accuracy", "test_accuracy")
-    return [point | {name: one[name] for name in kept} for point in points for one in arms[point["arm"]]]
+    return [
+        point | {name: one[name] for name in kept} | lead_of(arms[point["arm"]]).columns(one)
+        for point in points
+        for one in arms[point["arm"]]
+    ]
 
 
 def main(runs, predictions, pretraining, run_keys, points, means, seeds):

@@ -1,17 +1,18 @@
-"""Test accuracy by arm: mean and spread over seeds, as TSV, Markdown and LaTeX."""
+"""The leading measure on test by arm: mean and spread over seeds, as TSV, Markdown and LaTeX."""
 
 import pandas
 
 import frameworks
-from common.arms import KNOWN, SUMMARY, accuracies_by_arm, arm_label, percent
+from common.arms import KNOWN, SUMMARY, arm_label, percent, scores_by_arm
 from common.entry import run
 from common.errors import StudyError
 from common.files import write_text
 from common.frames import read_frame
+from measures import Lead
 from study.tables import frame_rows, write_table
 
 NOTE = (
-    "Test accuracy in percent. SD is the standard deviation over the n seeds of an arm: "
+    "Test {label}{unit}. SD is the standard deviation over the n seeds of an arm: "
     "ddof 1 divides by n - 1 (the spread to expect of further seeds), ddof 0 by n (as the published reports print it)."
 )
 # The tables for readers list up to this many seeds; with more, only runs.tsv has them.
@@ -27,22 +28,22 @@ def summarise_arms(runs):
         runs: frame of runs.tsv (text).
 
     Returns:
-        pandas.DataFrame: the columns that name an arm and the keys of `SUMMARY`; accuracies are fractions, sd_ddof1
+        pandas.DataFrame: the columns that name an arm and the keys of `SUMMARY`; shares are fractions, sd_ddof1
         is missing with one seed.
 
     Raises:
         StudyError: no runs, or a seed twice in an arm.
     """
-    accuracies = accuracies_by_arm(runs)
+    scores = scores_by_arm(runs, Lead(runs.iloc[0]).test) if len(runs) else scores_by_arm(runs)
     for arm, seeds in runs.groupby("arm", sort=False)["seed"]:
         if not seeds.is_unique:
             raise StudyError(f"runs.tsv: arm {arm} has a seed twice ({', '.join(seeds)})")
-    return accuracies.agg(**SUMMARY).reset_index()
+    return scores.agg(**SUMMARY).reset_index()
 
 
-def mean_sd(mean, sd=None):
+def mean_sd(mean, sd=None, show=percent):
     """Return percentages as the course's reports print them: `79.50 ± 0.71`, both with two decimals."""
-    return percent(mean) + ("" if sd is None else f" ± {percent(sd)}")
+    return show(mean) + ("" if sd is None else f" ± {show(sd)}")
 
 
 def shown_seeds(runs):
@@ -58,19 +59,20 @@ def readable(rows, runs):
         rows: of `summarise_arms`.
         runs: frame of runs.tsv (text).
     """
-    by_seed = runs.set_index(["arm", "seed"])["test_accuracy"]
+    lead = Lead(runs.iloc[0])
+    by_seed, show = runs.set_index(["arm", "seed"])[lead.test], lead.text
     cells = []
     for row in rows.itertuples():
         several = row.n_seeds > 1
-        found = {f"Seed {s}": percent(by_seed.get((row.arm, s))) for s in shown_seeds(runs)}
+        found = {f"Seed {s}": show(by_seed.get((row.arm, s))) for s in shown_seeds(runs)}
         cells.append(
             {
                 "Arm": arm_label(row.arm),
                 "Seeds (n)": str(row.n_seeds),
-                "Mean ± SD (ddof 1)": mean_sd(row.mean, row.sd_ddof1) if several else "one seed: no spread",
-                "Mean ± SD (ddof 0)": mean_sd(row.mean, row.sd_ddof0 if several else None),
-                "Min": percent(row.min),
-                "Max": percent(row.max),
+                "Mean ± SD (ddof 1)": mean_sd(row.mean, row.sd_ddof1, show) if several else "one seed: no spread",
+                "Mean ± SD (ddof 0)": mean_sd(row.mean, row.sd_ddof0 if several else None, show),
+                "Min": show(row.min),
+                "Max": show(row.max),
                 **found,
             }
         )
@@ -86,17 +88,18 @@ def columnar(rows, runs):
         rows: of `summarise_arms`.
         runs: frame of runs.tsv (text).
     """
-    by_seed = runs.set_index(["arm", "seed"])["test_accuracy"]
+    lead = Lead(runs.iloc[0])
+    by_seed, show = runs.set_index(["arm", "seed"])[lead.test], lead.text
     columns = {}
     for row in rows.itertuples():
         several = row.n_seeds > 1
         columns[frameworks.label(row.framework), row.init if row.arm in KNOWN else row.arm] = {
-            **{f"Seed {seed}": percent(by_seed.get((row.arm, seed))) for seed in shown_seeds(runs)},
-            "Mean": percent(row.mean),
-            "SD (ddof 1)": percent(row.sd_ddof1) if several else "one seed",
-            "SD (ddof 0)": percent(row.sd_ddof0) if several else "one seed",
-            "Min": percent(row.min),
-            "Max": percent(row.max),
+            **{f"Seed {seed}": show(by_seed.get((row.arm, seed))) for seed in shown_seeds(runs)},
+            "Mean": show(row.mean),
+            "SD (ddof 1)": show(row.sd_ddof1) if several else "one seed",
+            "SD (ddof 0)": show(row.sd_ddof0) if several else "one seed",
+            "Min": show(row.min),
+            "Max": show(row.max),
             "Seeds (n)": str(row.n_seeds),
         }
     return pandas.DataFrame(columns)
@@ -129,7 +132,7 @@ def as_latex(table, note):
 
 
 def main(runs, tsv, markdown, latex):
-    """Write the table of test accuracy by arm in three forms, from runs.tsv only.
+    """Write the table of the leading measure by arm in three forms, from runs.tsv only.
 
     Raises:
         StudyError: no runs, or a seed twice in an arm.
@@ -137,7 +140,9 @@ def main(runs, tsv, markdown, latex):
     runs = read_frame(runs)
     rows = summarise_arms(runs)
     synthetic = (runs["synthetic"] == "true").any()
-    note = " ".join([*([SYNTHETIC] if synthetic else []), NOTE, *([] if shown_seeds(runs) else [MORE])])
+    lead = Lead(runs.iloc[0])
+    said = NOTE.format(label=lead.label, unit=" in percent" if lead.percent else lead.unit and f" in {lead.unit}")
+    note = " ".join([*([SYNTHETIC] if synthetic else []), said, *([] if shown_seeds(runs) else [MORE])])
     table = as_markdown(readable(rows, runs), note)
     write_table(tsv, "test_accuracy", frame_rows(rows))
     write_text(markdown, table)

@@ -71,18 +71,19 @@ SUMMARY = {
 }
 
 
-def accuracies_by_arm(runs):
-    """Return the test accuracies of runs.tsv grouped by arm, in order of first appearance.
+def scores_by_arm(runs, column="test_accuracy"):
+    """Return the runs' values on test grouped by arm, in order of first appearance.
 
     Args:
         runs: frame of runs.tsv (text).
+        column: of the leading measure (`measures.Lead.test`).
 
     Raises:
         StudyError: no runs.
     """
     if runs.empty:
         raise StudyError("runs.tsv holds no runs: run the study first")
-    return runs.assign(accuracy=runs["test_accuracy"].map(float)).groupby(ARM, sort=False)["accuracy"]
+    return runs.assign(score=runs[column].map(float)).groupby(ARM, sort=False)["score"]
 
 
 def summarise(values):

@@ -17,8 +17,6 @@ import sys
 PLACES = ("mirror",)
 # These sections decide how results are shown, and no result.
 SHOWN = ("report", "claims")
-# The meaning of settings that records of earlier versions lack, by dotted key.
-ADDED = {"measure": "accuracy"}
 
 
 def now():

@@ -19,6 +19,7 @@ from finetuning.blanks import collapse_blanks
 from finetuning.cards import render_card
 from finetuning.encoders import load_tokenizer, named_classes, part_read
 from finetuning.recorded_labels import check_labels, check_saved
+from measures import Lead
 from training.precision import choose_device
 from training.process import set_threads
 
@@ -345,6 +346,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
     set_threads(threads)
     known = read_facts(files, arm, seed)
     check_labels(classes, known["manifest"], files["manifest"])
+    lead = Lead(known["row"])
     texts, predictions = read_lines(files["reviews"]), read_tsv(files["predictions"])
     check_counts(known["row"], known["selected"], predictions, files)
     model = load_classifier(
@@ -377,6 +379,9 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             pieces=needs_sentencepiece(temporary),
             collapses=collapses,
             proof=proof,
+            lead=lead,
+            show=lead.text,
+            unit=" %" if lead.percent else f" {lead.unit}" if lead.unit else "",
             **known,
         )
         write_text(os.path.join(temporary, "README.md"), card)

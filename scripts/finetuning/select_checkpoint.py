@@ -7,19 +7,21 @@ from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, read_tsv, write_json
 from finetuning.selection import describe_choice, validation_points
+from measures import DEFAULT
 
 
-def choose(history, select_by="accuracy"):
+def choose(history, select_by="accuracy", measure=DEFAULT):
     """Return what `selected.json` holds: see `finetuning.selection.describe_choice`.
 
     Args:
         history: the run's history.tsv.
         select_by: measure on validation that chooses.
+        measure: measure that leads the study.
 
     Raises:
         StudyError: the history has no whole set of validation results.
     """
-    chosen = describe_choice(validation_points(read_tsv(history), history, select_by), select_by)
+    chosen = describe_choice(validation_points(read_tsv(history), history, select_by, measure), select_by, measure)
     value = f"{select_by} {chosen['value']:.6g}, " if "value" in chosen else ""
     print(
         f"epoch {chosen['epoch']} (update {chosen['update']}): {value}{chosen['n_correct']} correct; "
@@ -50,7 +52,7 @@ def keep_weights(checkpoints, epoch, weights):
         copy(source, os.path.join(temporary, name))
 
 
-def main(history, checkpoints, weights, selected, select_by="accuracy"):
+def main(history, checkpoints, weights, selected, select_by="accuracy", measure=DEFAULT):
     """Choose a run's epoch, keep its weights and write selected.json.
 
     Args:
@@ -59,11 +61,12 @@ def main(history, checkpoints, weights, selected, select_by="accuracy"):
         weights: folder to write.
         selected: JSON to write: see `choose`.
         select_by: measure on validation that chooses.
+        measure: measure that leads the study.
 
     Raises:
         StudyError: the history has no whole set of validation results, or the chosen epoch no checkpoint.
     """
-    chosen = choose(history, select_by)
+    chosen = choose(history, select_by, measure)
     keep_weights(checkpoints, chosen["epoch"], weights)
     write_json(selected, chosen)
 

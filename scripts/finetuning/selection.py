@@ -18,21 +18,23 @@ def whole(text):
     return int(value)
 
 
-def validation_points(rows, name, by="accuracy"):
+def validation_points(rows, name, by="accuracy", leading=measures.DEFAULT):
     """Return a run's validation results by epoch.
 
     Args:
         rows: the run's history (epoch, update, split, metric, value; strings).
         name: name of the file, for messages.
         by: measure that chooses the epoch, of `measures.names()`.
+        leading: measure that leads the study.
 
     Returns:
-        list[dict]: epoch, update, n_correct (integers), accuracy (fraction) and the value of `by`, sorted by epoch.
+        list[dict]: epoch, update, n_correct (integers), accuracy (fraction) and the values of both measures, sorted by
+        epoch.
 
     Raises:
         StudyError: no validation rows, an epoch without one of the metrics, a value twice or unreadable.
     """
-    points, metrics = {}, dict.fromkeys(("accuracy", "n_correct", by))
+    points, metrics = {}, dict.fromkeys(("accuracy", "n_correct", by, leading))
     for line, row in enumerate(rows, start=2):
         if row["split"] != "valid" or row["metric"] not in metrics:
             continue
@@ -86,16 +88,18 @@ def stalled(records, patience, by="accuracy"):
     return points[-1]["epoch"] - earliest_best(points, by)["epoch"] >= patience
 
 
-def describe_choice(points, by="accuracy"):
+def describe_choice(points, by="accuracy", leading=measures.DEFAULT):
     """Return what `selected.json` holds.
 
     Args:
         points: what `validation_points` returns.
         by: measure that chooses the epoch.
+        leading: measure that leads the study.
 
     Returns:
         dict: epoch, update, valid_accuracy (fraction), n_correct, rule, n_equal (epochs that share the best value,
-            including the chosen one); select_by and its value where another measure than accuracy chooses.
+            including the chosen one); select_by and its value where another measure than accuracy chooses; measure and
+            valid_score where another one leads.
     """
     best = earliest_best(points, by)
     found = {
@@ -106,4 +110,5 @@ def describe_choice(points, by="accuracy"):
         "n_equal": sum(worth(point, by) == worth(best, by) for point in points),
         "rule": RULE,
     }
-    return found if by == "accuracy" else found | {"select_by": by, "value": best[by]}
+    led = {} if leading == measures.DEFAULT else {"measure": leading, "valid_score": best[leading]}
+    return (found if by == "accuracy" else found | {"select_by": by, "value": best[by]}) | led

@@ -2,6 +2,7 @@
 
 import os
 
+from measures import DEFAULT, leading
 from study.guests import Guest
 
 # Claims may use these tables: the product of each name.
@@ -25,6 +26,14 @@ class Lab(Guest):
     """The course's reports: what they state, and what a study's tables say of it."""
 
     figures = [("parameters", "parameters/derivation.tsv", "plot_parameters")]
+
+    def check(self, config):
+        """Yield that claims are about accuracy, where another measure leads."""
+        if config["claims"] and leading(config) != DEFAULT:
+            yield (
+                f"claims are checked against tables of {DEFAULT}, and measure is {leading(config)}; leave claims "
+                f"empty: [], or set measure to {DEFAULT}"
+            )
 
     def missing_files(self, config, root):
         """Yield a message for each file of claims that is not there."""

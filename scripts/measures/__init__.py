@@ -10,6 +10,7 @@ Required:
     none. HIGHER_IS_BETTER (bool). value(labels, answers, probabilities): the score of a run, a float.
 
 Optional:
+    EXACT (bool): items are 0 and 1 and their mean is the value, so that exact tests of shares hold.
     items(labels, answers, probabilities): (N,) values of single texts, whose mean estimates `value`; without it they
         are jackknife pseudo-values, which takes N calls of `value`.
 
@@ -78,6 +79,66 @@ def leading(settings):
         settings: all settings of the study, or a row of its runs.tsv.
     """
     return settings.get("measure") or DEFAULT
+
+
+class Lead:
+    """What leads a study, as its tables and figures have it.
+
+    Attributes:
+        name, label, unit: of the measure; `percent` where it is printed in per cent.
+        higher: whether higher is better.
+        exact: whether exact tests of shares hold.
+        valid, test: columns of a run's values; another measure than accuracy has them beside those of accuracy.
+        bounds: of its values; None: not a share.
+    """
+
+    def __init__(self, settings=None):
+        """Take the name from settings or from a row of runs.tsv; None: what leads where nothing is said."""
+        self.name = leading(settings if settings is not None else {})
+        measure = load(self.name)
+        self.label, self.unit, self.higher = measure.LABEL, measure.UNIT, measure.HIGHER_IS_BETTER
+        self.percent, self.exact = self.unit == "share", getattr(measure, "EXACT", False)
+        ours = self.name == DEFAULT
+        self.valid, self.test = ("valid_accuracy", "test_accuracy") if ours else ("valid_score", "test_score")
+        # Column of tables by epoch.
+        self.curve = self.name if ours else "score"
+        self.bounds = (0.0, 1.0) if self.percent else None
+
+    @property
+    def scale(self):
+        """What a value is multiplied by where it is printed."""
+        return 100 if self.percent else 1
+
+    @property
+    def axis(self):
+        """The label with its unit, for axes."""
+        unit = "%" if self.percent else self.unit
+        return f"{self.label} ({unit})" if unit else self.label
+
+    @property
+    def apart(self):
+        """The unit of differences, in parentheses after a blank; empty where there is none."""
+        unit = "points" if self.percent else self.unit
+        return f" ({unit})" if unit else ""
+
+    def text(self, value):
+        """Return a value as it is printed: per cent with two decimals, or as it is with three; `` for None or ``."""
+        return "" if value in (None, "") else f"{self.scale * float(value):.{2 if self.percent else 3}f}"
+
+    def worth(self, value):
+        """Return a value such that more is better."""
+        return value if self.higher else -value
+
+    def columns(self, row):
+        """Return the columns of a row that a table has where another measure than accuracy leads."""
+        if self.name == DEFAULT:
+            return {}
+        return {"measure": self.name, "valid_score": row["valid_score"], "test_score": row["test_score"]}
+
+
+def capitalised(label):
+    """Return a label with a capital at its beginning, as a sentence opens."""
+    return label[:1].upper() + label[1:]
 
 
 def unrecorded(*wanted):

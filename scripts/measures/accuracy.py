@@ -3,6 +3,8 @@
 import numpy as np
 
 LABEL, UNIT, HIGHER_IS_BETTER = "accuracy", "share", True
+# Each text counts 0 or 1, and their mean is the value.
+EXACT = True
 
 
 def value(labels, answers, probabilities):

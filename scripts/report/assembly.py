@@ -35,7 +35,7 @@ def build(templates, report, settings, commit="", **inputs):
     colours = (settings.get("report") or {}).get("colours")
     arms = coloured(study.frame("runs").to_dict("records"), colours)
     of_arms = {arm: colour for arm, (*_, colour) in arms.items()}
-    page = Page(templates, study.synthetic, of_arms, links, arms, study.noun)
+    page = Page(templates, study.synthetic, of_arms, links, arms, study.noun, study.lead)
     for name, chapter, facts_of in sections():
         facts = facts_of(study)
         if facts is not None:

@@ -139,6 +139,12 @@ def interval(low, high):
     return cell(joined("{} to {}", show(low), show(high)) if low else "", sort=low)
 
 
+def plain_range(low, high):
+    """Show an interval of values that are no shares; a dash where there is none."""
+    show = FILTERS["decimals"]
+    return cell(joined("{} to {}", show(low, 3), show(high, 3)) if low else "", sort=low)
+
+
 def pair(arm, other, between):
     """Show two arms."""
     return cell(joined("{} {} {}", arm_label(arm), between, arm_label(other)))
@@ -158,6 +164,7 @@ FORMATS = {
         for name in ("integer", "percent", "decimals", "significant", "p_value", "rate", "points")
     },
     "interval": ("number", interval),
+    "range": ("number", plain_range),
     "share": ("number", lambda part, whole: cell(joined("{} of {}", part, whole))),
     "best_of_k": ("wide", lambda value: cell(FILTERS["best_of_k"](value))),
     "yes_no": ("", lambda value: cell({"true": "yes", "false": "no"}.get(value, value))),

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import functools
 import json
 import os
 
@@ -11,6 +12,7 @@ from common.errors import StudyError
 from common.files import read_json, read_lines
 from common.frames import read_frame
 from data.reviews import noun_of
+from report.leading import Shown
 from report.links import DATA_ADDRESS
 from report.numbers import Derived, Value
 
@@ -136,6 +138,11 @@ class Study:
             encoded = base64.b64encode(handle.read()).decode("ascii")
         png = os.path.splitext(path)[0] + ".png"
         return Drawing(DATA_ADDRESS + encoded, self.link(path), self.link(png) if os.path.exists(png) else None)
+
+    @functools.cached_property
+    def lead(self):
+        """Return the measure that leads the study."""
+        return Shown(self.settings)
 
     @property
     def name(self):

@@ -16,6 +16,7 @@ from common.errors import StudyError
 from report.formats import FILTERS, FORMATS, cell, joined, line
 from report.glossary import definition, glossary_of
 from report.inputs import Table
+from report.leading import Shown
 from report.numbers import in_attribute
 
 FULL_CELL = re.compile(r'<td((?: [^<>]*)?)><span (data-of="[^"]*")>([^<]*)</span></td>')
@@ -32,7 +33,7 @@ class Page:
         sources: [{"what", "href", "rule", "anchor"}]: what of the page comes from which file, in page order.
     """
 
-    def __init__(self, templates, synthetic, colours=None, links=None, arms=None, noun=REVIEWS):
+    def __init__(self, templates, synthetic, colours=None, links=None, arms=None, noun=REVIEWS, lead=None):
         """Start a page.
 
         Args:
@@ -43,6 +44,7 @@ class Page:
             links: {input: link}, for links beside a table's own source.
             arms: `arms.coloured`: the arms that the page lets its reader switch off.
             noun: what the texts are called: see `data.reviews.noun_of`.
+            lead: `report.leading.Shown`: the measure that leads; None: the one that leads where nothing is said.
         """
         self.sections, self.sources, self.colours = [], [], colours or {}
         self._tables, self._anchor = 0, None
@@ -67,6 +69,7 @@ class Page:
             "in_attribute": in_attribute,
             "joined": joined,
             "noun": noun,
+            "lead": lead or Shown(),
             "definition": functools.partial(definition, glossary=glossary_of(noun)),
             "row_attributes": self.row_attributes,
             "arms_shown": list(self.arms.values()),

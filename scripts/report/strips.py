@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 from report import charts
+from report.leading import Shown
 
 
 @dataclasses.dataclass
@@ -31,28 +32,36 @@ class Strip:
     link: Callable | None = None
 
 
-def strip_chart(strips, label, share=None):
-    """Return the chart of all strips; `share`: the largest class's, drawn as a dotted line."""
-    values = [run["test_accuracy"] for strip in strips for run in strip.seeds]
+def strip_chart(strips, label, share=None, lead=None):
+    """Return the chart of all strips.
+
+    Args:
+        strips: list of `Strip`.
+        label: what it shows.
+        share: the largest class's, drawn as a dotted line.
+        lead: `report.leading.Shown`; None: that of a study that names none.
+    """
+    lead = lead or Shown()
+    values = [run[lead.test] for strip in strips for run in strip.seeds]
     values += [strip.spread[name] for strip in strips if strip.spread for name in ("t_low", "t_high")]
     x = charts.Scale(*charts.padded(values + ([share] if share else [])), 8, charts.WIDTH - 8)
     parts, top = [], 6.0
     for strip in strips:
-        made, bottom = drawn(strip, x, top)
+        made, bottom = drawn(strip, x, top, lead)
         parts.append(made)
         top = bottom + 10
     line = charts.tag("line", class_="majority", x1=x(share), x2=x(share), y1=4.0, y2=top) if share else ""
-    axis = charts.horizontal_ticks(x, 4, top, unit=100)
-    unit = charts.tag("text", "test accuracy (%)", class_="axis", x=charts.WIDTH / 2, y=top + 30.0)
+    axis = charts.horizontal_ticks(x, 4, top, unit=lead.scale)
+    unit = charts.tag("text", f"test {lead.axis}", class_=lead.axis_class, x=charts.WIDTH / 2, y=top + 30.0)
     return charts.chart(top + 36, label, axis, line, *parts, unit)
 
 
-def drawn(strip, x, top):
+def drawn(strip, x, top, lead):
     """Return (a strip's part of the chart, its lower end)."""
     steps = dict(
         zip(
             (id(run) for run in strip.seeds),
-            charts.spread([x(run["test_accuracy"]) for run in strip.seeds]),
+            charts.spread([x(run[lead.test]) for run in strip.seeds]),
             strict=True,
         )
     )
@@ -61,7 +70,7 @@ def drawn(strip, x, top):
     name = charts.unbraced(strip.name)
 
     def dot(run):
-        at = x(run["test_accuracy"])
+        at = x(run[lead.test])
         attributes = {"cx": at, "cy": middle + steps[id(run)] * charts.DOT * 2, "r": charts.DOT, "fill": strip.colour}
         return "circle", attributes, strip.link and strip.link(run)
 
@@ -75,16 +84,16 @@ def drawn(strip, x, top):
         return "line", attributes | {"class": "mean"}, None
 
     dots = charts.group(
-        dot, strip.seeds, f"{name}, seed {{seed}}: {{test_accuracy|percent}} %", {"cx": "test_accuracy"}, x=x,
+        dot, strip.seeds, f"{name}, seed {{seed}}: {{{lead.test}{lead.says}", {"cx": lead.test}, x=x,
         where=strip.where,
     )  # fmt: skip
     several = [strip.spread] if strip.spread else []
     spans = charts.group(
-        whisker, several, f"{name}: t-interval of the mean {{t_low|percent}} to {{t_high|percent}} %",
+        whisker, several, f"{name}: t-interval of the mean {{t_low{lead.bare} to {{t_high{lead.says}",
         {"x1": "t_low", "x2": "t_high"}, x=x, where=strip.spread_where,
     )  # fmt: skip
     means = charts.group(
-        mean, several, f"{name}: mean of {{n_seeds}} seeds {{mean|percent}} %", {"x1": "mean", "x2": "mean"}, x=x,
+        mean, several, f"{name}: mean of {{n_seeds}} seeds {{mean{lead.says}", {"x1": "mean", "x2": "mean"}, x=x,
         where=strip.spread_where,
     )  # fmt: skip
     label = charts.tag("text", strip.name, class_="name", x=10.0, y=top + 10)

@@ -7,6 +7,7 @@ import measures
 from common.arms import arm_label, percent
 from common.files import read_tsv
 from study.baselines import model_label
+from study.products import product
 
 # The short answer by that of questions.tsv.
 SHORT = {
@@ -31,12 +32,14 @@ def closing(results, width=80):
     if not os.path.exists(page):
         return []
     lines = [""]
-    questions, scores = (os.path.join(results, name) for name in ("questions.tsv", "test_accuracy.tsv"))
+    questions, runs = (os.path.join(results, name) for name in ("questions.tsv", "runs.tsv"))
+    leading = measures.leading((read_tsv(runs) if os.path.exists(runs) else [{}])[0])
+    scores = os.path.join(results, product("test_accuracy").file({"measure": leading}))
     for row in read_tsv(questions) if os.path.exists(questions) else []:
         lines += textwrap.wrap(row["ask"], width - 1)
         lines += textwrap.wrap(answer(row), width - 1, initial_indent="  ", subsequent_indent="  ")
     if os.path.exists(scores):
-        lines += ["", *table(read_tsv(scores)), ""]
+        lines += ["", *table(read_tsv(scores), leading), ""]
     return [*lines, f"The report: {os.path.abspath(page)}"]
 
 
@@ -78,11 +81,26 @@ def contrast(text):
     return pairs[0]
 
 
-def table(rows):
-    """Return the lines of a table: each arm's test accuracy, mean and standard deviation over its seeds."""
+def shown(measure):
+    """Return (how values of a measure are printed, their unit after a comma).
+
+    Args:
+        measure: name of the measure; one whose libraries Snakemake lacks is printed as it is.
+    """
+    try:
+        lead = measures.Lead({"measure": measure})
+    except ImportError:
+        return (percent, ", %") if measure == measures.DEFAULT else (str, "")
+    return lead.text, ", %" if lead.percent else f", {lead.unit}" if lead.unit else ""
+
+
+def table(rows, measure=measures.DEFAULT):
+    """Return the lines of a table: each arm on test by the leading measure, mean and standard deviation over seeds."""
+    show, unit = shown(measure)
+    title = f"Test {label(measure)}{unit}"
     wide = max(len(arm_label(row["arm"])) for row in rows[:MOST])
-    lines = [f"{'Test accuracy, %':<{wide + 2}}   mean     SD  seeds"]
+    lines = [f"{title:<{wide + 2}}   mean     SD  seeds"]
     for row in rows[:MOST]:
-        spread = percent(row["sd_ddof1"]) or "-"
-        lines.append(f"  {arm_label(row['arm']):<{wide}}{percent(row['mean']):>7}{spread:>7}{row['n_seeds']:>7}")
+        spread = show(row["sd_ddof1"]) or "-"
+        lines.append(f"  {arm_label(row['arm']):<{wide}}{show(row['mean']):>7}{spread:>7}{row['n_seeds']:>7}")
     return [*lines, f"  and {len(rows) - MOST} more"] if len(rows) > MOST else lines

@@ -8,10 +8,11 @@ import yaml
 
 from common.errors import StudyError
 from common.files import read_json, reading
-from common.machine import ADDED, result_settings
+from common.machine import result_settings
 from frameworks.matched import leave_out
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
+from study.freshness import ADDED
 from study.grids import expand_grids
 from study.guests import gathered
 from study.ownership import check_named

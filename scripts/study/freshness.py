@@ -9,7 +9,7 @@ import stat
 
 from common.errors import StudyError
 from common.files import read_json, sha256, write_text
-from common.machine import ADDED, result_settings
+from common.machine import result_settings
 
 RECORD = ".digests.json"
 # Snakemake keeps its records of the files that it made here.
@@ -55,6 +55,10 @@ class Digests:
         """Write the record, where the results folder exists."""
         if self.new != self.known and os.path.isdir(os.path.dirname(self.path)):
             write_text(self.path, json.dumps(self.new, sort_keys=True) + "\n")
+
+
+# The meaning of settings that records of earlier versions lack, by dotted key.
+ADDED = {"measure": "accuracy"}
 
 
 def visible_files(folder):

@@ -14,6 +14,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
+import measures
 from common.errors import StudyError
 
 # These columns name the arm, run or pair of arms of a row.
@@ -21,6 +22,7 @@ ARM = "arm framework model init"
 RUN = f"{ARM} seed"
 PAIR = " ".join(f"arm_{side} framework_{side} model_{side} init_{side}" for side in "ab")
 CURVE = "epoch update split metric value"
+LEADING = "leading"
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -35,7 +37,8 @@ class Product:
 
     Attributes:
         key: its name in rules, as an input of the page and in `study.tables`.
-        path: below results/<study>; with wildcards where it is a family of files.
+        path: below results/<study>; with wildcards where it is a family of files, and `{leading}` for the name of the
+            measure that leads.
         rule: the rule that makes it.
         output: what the rule calls it; empty: its key.
         columns: columns of a table, in order; a `?` marks columns that only some studies have.
@@ -68,14 +71,18 @@ class Product:
     @property
     def wildcards(self):
         """The names in braces of the path, each once."""
-        return list(dict.fromkeys(re.findall(r"{(\w+)}", self.path)))
+        return [name for name in dict.fromkeys(re.findall(r"{(\w+)}", self.path)) if name != LEADING]
+
+    def file(self, config=None):
+        """Return the path with the measure that leads; without settings that of a study that names none."""
+        return self.path.replace(f"{{{LEADING}}}", measures.leading(config or {}))
 
     def paths(self, config):
         """Return the family's paths with the values of its wildcard filled in; one path for a single file."""
         if not self.each:
-            return [self.path]
+            return [self.file(config)]
         (wildcard,) = self.wildcards
-        return [self.path.replace(f"{{{wildcard}}}", str(value)) for value in self.each(config)]
+        return [self.file(config).replace(f"{{{wildcard}}}", str(value)) for value in self.each(config)]
 
 
 @dataclass(frozen=True)
@@ -183,11 +190,11 @@ def page_rules(config=None):
 
 def page_files(config=None):
     """Return the sorted paths of the derived products below results/<study>; a folder of nothing else as a whole."""
-    kept = [row.path for row in products().values() if not row.derived]
+    kept = [row.file(config) for row in products().values() if not row.derived]
     found = set()
     for row in chosen(config, derived=True):
-        parts = row.path.split("/")
+        parts = row.file(config).split("/")
         folders = ["/".join(parts[:n]) for n in range(1, len(parts))]
         whole = [folder for folder in folders if not any(path.startswith(f"{folder}/") for path in kept)]
-        found.add(whole[0] if whole else row.path)
+        found.add(whole[0] if whole else row.file(config))
     return sorted(found)

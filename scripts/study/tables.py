@@ -11,6 +11,7 @@ import math
 import re
 
 import frameworks
+import measures
 from common.errors import StudyError
 from common.files import write_tsv
 from study.products import own_columns, product, products
@@ -79,7 +80,7 @@ COLUMNS = {
     "n_right": ("integer", "runs", "runs that answered the review correctly"),
     "outcome": ("text", "", "all right, all wrong or runs disagree"),
     # Statistics of arms.
-    "mean": ("number", "share; by metric", "mean over seeds"),
+    "mean": ("number", "by `measure`: a share for accuracy", "mean over seeds"),
     "sd_ddof1": ("number", "as mean", "standard deviation over seeds, divisor n - 1; empty for one seed"),
     "sd_ddof0": ("number", "as mean", "standard deviation over seeds, divisor n"),
     "min": ("number", "as mean", "least value of a seed"),
@@ -87,22 +88,22 @@ COLUMNS = {
     "level": ("share", "", "confidence of the intervals in the row"),
     "low": (
         "number",
-        "share",
+        "as mean",
         "lower end of the interval over seeds and reviews (see statistics/method.json)",
     ),
-    "high": ("number", "share", "its upper end"),
+    "high": ("number", "as mean", "its upper end"),
     "t_low": (
-        "share",
-        "",
+        "number",
+        "as mean",
         "lower end of Student's t interval of the mean over seeds (sd with ddof 1)",
     ),
-    "t_high": ("share", "", "its upper end"),
+    "t_high": ("number", "as mean", "its upper end"),
     "bootstrap_low": ("number", "share", "lower end of the nested bootstrap's interval, over seeds and reviews"),
     "bootstrap_high": ("number", "share", "its upper end"),
     "exact_low": ("share", "", "lower end of Clopper and Pearson's 95 % interval of one model, over test reviews"),
     "exact_high": ("share", "", "its upper end"),
-    "sampling_margin": ("share", "", "half width that n_test reviews alone give the mean"),
-    "best_of_k": ("text", "share", "`k=mean` of the best of k seeds, for each k"),
+    "sampling_margin": ("number", "as mean", "half width that n_test reviews alone give the mean"),
+    "best_of_k": ("text", "as mean", "`k=mean` of the best of k seeds, for each k"),
     "n_learned": ("integer", "seeds", "seeds that learnt (learned.tsv)"),
     "note": ("text", "", "what a reader has to know of the row"),
     "majority_share": (
@@ -118,7 +119,7 @@ COLUMNS = {
         for side, number in (("a", "first"), ("b", "second"))
         for fact in ("arm", "framework", "model", "init")
     },
-    "difference": ("number", "share", "mean of the first arm less mean of the second"),
+    "difference": ("number", "as mean", "mean of the first arm less mean of the second"),
     "welch_p": ("share", "", "Welch's t-test over seeds, two-sided; empty where the seeds do not vary"),
     "welch_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms, or all rows of the table"),
     "seeds_p": ("share", "", "permutation test of seeds, two-sided, exact where all permutations can be enumerated"),
@@ -148,27 +149,27 @@ COLUMNS = {
     "start": ("text", "", "the same with what the arm starts from"),
     "peak_lr": ("number", "", "peak learning rate of the recipe"),
     "epochs": ("integer", "", "passes over the training reviews of the recipe"),
-    "valid_mean": ("share", "", "mean over seeds of valid_accuracy: what the recipe is chosen by"),
-    "valid_sd_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
+    "valid_mean": ("number", "as mean", "mean over seeds on validation: what the recipe is chosen by"),
+    "valid_sd_ddof1": ("number", "as mean", "its standard deviation over seeds, divisor n - 1"),
     "best": (
         "flag",
         "",
-        "whether the start's recipe: highest valid_mean, of equals the fewest epochs, the lowest rate",
+        "whether the start's recipe: best valid_mean, of equals the fewest epochs, the lowest rate",
     ),
     "n_tied": ("integer", "recipes", "recipes of the start with this valid_mean"),
     "joint_low": (
         "number",
-        "share",
+        "as mean",
         "lower end of the interval that holds for all shared recipes of the pair together (Bonferroni)",
     ),
-    "joint_high": ("number", "share", "its upper end"),
+    "joint_high": ("number", "as mean", "its upper end"),
     "peak_lr_a": ("number", "", "peak learning rate of the first recipe"),
     "peak_lr_b": ("number", "", "that of the second"),
     "epochs_a": ("integer", "", "passes over the training reviews of the first recipe"),
     "epochs_b": ("integer", "", "those of the second"),
-    "difference_a": ("number", "share", "pretrained less random on test with the first recipe"),
-    "difference_b": ("number", "share", "with the second"),
-    "interaction": ("number", "share", "the first difference less the second: 0 where the recipe changes nothing"),
+    "difference_a": ("number", "as mean", "pretrained less random on test with the first recipe"),
+    "difference_b": ("number", "as mean", "with the second"),
+    "interaction": ("number", "as mean", "the first difference less the second: 0 where the recipe changes nothing"),
     # Learning curves.
     "curve": ("text", "", "what grows: labelled reviews, or pretraining updates"),
     "amount": (
@@ -294,8 +295,10 @@ def tables():
 
 def name_of(path):
     """Return the key of the table that a path below the results folder belongs to, or None."""
+    led = f"(?:{'|'.join(measures.names())})"
     for key, row in tables().items():
-        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(row.path)), path):
+        pattern = re.escape(row.path).replace(re.escape("{leading}"), led)
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", pattern), path):
             return key
     return None
 
@@ -364,12 +367,14 @@ def write_table(path, key, rows, header=None):
         path: the file.
         key: key of its product.
         rows: list of dictionaries.
-        header: the columns; None: all that are declared.
+        header: the columns; None: all that are declared, but for those marked `?` that the rows lack.
 
     Raises:
         StudyError: a column that is not declared, or a value of another type: a fault of the workflow.
     """
-    header = columns_of(key) if header is None else list(header)
+    if header is None:
+        lacking = [f"{column}?" for column in columns_of(key) if rows and column not in rows[0]]
+        header = [column.rstrip("?") for column in product(key).columns.split() if column not in lacking]
     for fault in faults(key, header, rows):
         raise StudyError(f"{path}: {fault}; this is a fault of the workflow (scripts/*/products/)")
     write_tsv(path, rows, header)

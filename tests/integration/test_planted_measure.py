@@ -20,8 +20,8 @@ STUDY = studies.merged(
     studies.TINY,
     yaml.safe_load(re.search(r"^```yaml\n(study:.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)[1]),
 )
-# Two seeds, so that there are intervals; and a measure that is there beside the planted one.
-STUDY = studies.merged(STUDY, {"finetuning": {"seeds": [1, 2], "measures": ["brier", "mcc"]}, "qa": {"enabled": False}})
+# Two seeds, so that there are intervals.
+STUDY = studies.merged(STUDY, {"finetuning": {"seeds": [1, 2]}, "qa": {"enabled": False}})
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +39,20 @@ def scored(results, row):
     return (np.array([float(one[name]) for one in predictions]) for name in ("label", "prediction", "probability"))
 
 
-def test_it_scores_every_run(results):
-    rows = read_tsv(results / "measures" / "runs.tsv")
-    assert [row["measure"] for row in rows] == ["brier"] * 6 + ["mcc"] * 6
-    for row in rows:
+def test_it_leads_and_another_is_beside_it(results):
+    for row in read_tsv(results / "runs.tsv"):
         labels, answers, probabilities = scored(results, row)
         # Of both classes; scikit-learn's is of one.
-        brier = 2 * brier_score_loss(labels, probabilities)
-        wanted = brier if row["measure"] == "brier" else matthews_corrcoef(labels, answers)
-        assert float(row["score"]) == pytest.approx(wanted, abs=1e-9)
+        assert float(row["test_score"]) == pytest.approx(2 * brier_score_loss(labels, probabilities), abs=1e-9)
+        assert row["measure"] == "brier"
+        history = read_tsv(results / "finetuning" / row["arm"] / f"seed{row['seed']}" / "history.tsv")
+        valid = {one["epoch"]: one["value"] for one in history if one["metric"] == "brier"}
+        assert float(row["valid_score"]) == float(valid[row["best_epoch"]])
+    beside = read_tsv(results / "measures" / "runs.tsv")
+    assert [row["measure"] for row in beside] == ["mcc"] * 6
+    for row in beside:
+        labels, answers, _ = scored(results, row)
+        assert float(row["score"]) == pytest.approx(matthews_corrcoef(labels, answers), abs=1e-9)
 
 
 def test_it_chooses_the_epoch_in_both_frameworks(results):
@@ -63,20 +68,35 @@ def test_it_chooses_the_epoch_in_both_frameworks(results):
 
 
 def test_arms_are_tested_by_it(results):
-    pairs = [row for row in read_tsv(results / "measures" / "pairs.tsv") if row["measure"] == "brier"]
-    assert len(pairs) == 3
-    for row in pairs:
-        low, high, gap = (float(row[f"score_difference{end}"]) for end in ("_low", "_high", ""))
-        assert low < gap < high
-        # A lower value is the better one.
-        assert row["better"] == row["arm_a" if gap < 0 else "arm_b"]
+    means = {row["arm"]: float(row["mean"]) for row in read_tsv(results / "test_brier.tsv")}
+    for row in read_tsv(results / "statistics" / "pairs.tsv"):
+        low, high, gap = (float(row[end]) for end in ("low", "high", "difference"))
+        assert low < gap < high and gap == pytest.approx(means[row["arm_a"]] - means[row["arm_b"]], abs=1e-12)
+        # Nothing that holds for right and wrong answers alone.
+        assert row["items_p"] == row["bootstrap_low"] == ""
+    assert read_tsv(results / "statistics" / "mcnemar.tsv") == []
+    assert {row["measure"] for row in read_tsv(results / "questions.tsv")} == {"brier"}
 
 
-def test_it_is_on_the_page(results):
+def test_simple_models_are_chosen_by_it(results):
+    for row in read_tsv(results / "baselines.tsv"):
+        predictions = read_tsv(results / "predictions" / row["baseline"] / "seed0.tsv")
+        pairs = np.array([[float(one["label"]), float(one["probability"])] for one in predictions])
+        assert float(row["test_score"]) == pytest.approx(2 * brier_score_loss(*pairs.T), abs=1e-9)
+        assert row["measure"] == "brier" and row["valid_score"]
+
+
+def test_it_leads_the_page(results):
     page = (results / "report.html").read_text(encoding="utf-8")
-    assert "Test Brier score by arm, squared distance; lower is better" in page
-    assert "lowest Brier score" in page
-    assert "results/brier/measures/pairs.tsv" in {row["file"] for row in read_tsv(results / "report_numbers.tsv")}
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert "has the lowest mean test Brier score" in text and "test Brier score (squared distance)" in text
+    assert "Test Brier score by arm" in text and "Brier score by epoch" in text
+    assert "beside Brier score, which alone leads the page" in text
+    # The headline's number is that of the best arm: the lowest.
+    best = min(float(row["mean"]) for row in read_tsv(results / "test_brier.tsv"))
+    assert re.search(rf"lowest mean test Brier score: {best:.3f} squared distance", text)
+    assert (results / "figures" / "brier_by_epoch" / "fairseq-pretrained.svg").exists()
+    assert (results / "figures" / "arms_by_epoch" / "brier.svg").exists()
 
 
 def test_nothing_is_planned_again_until_its_file_is_edited(tree, results, tmp_path):
@@ -88,14 +108,15 @@ def test_nothing_is_planned_again_until_its_file_is_edited(tree, results, tmp_pa
         handle.write("\n# Changed.\n")
     done = trees.snakemake(edited, results.parents[1], STUDY, "--dry-run", "--quiet", "host")
     planned = set(re.findall(r"^(?:local)?rule (\w+):", done.stdout + done.stderr, re.MULTILINE))
-    assert {"finetune_huggingface", "finetune_fairseq", "select_checkpoint", "compare_measures"} <= planned
-    assert not {"build_splits", "finetune_linear", "pretrain"} & planned
+    assert {"finetune_huggingface", "finetune_fairseq", "select_checkpoint", "finetune_linear"} <= planned
+    assert not {"build_splits", "pretrain"} & planned
 
 
 def test_it_is_in_the_reference_of_settings(tree):
     done = trees.python(tree, ["-c", "from tools import config_reference; print(config_reference.page())"])
     assert done.returncode == 0, done.stderr
-    assert all("`brier`" in line for line in done.stdout.splitlines() if "`finetuning.select_by`" in line)
+    lines = [line for line in done.stdout.splitlines() if "| `measure` |" in line or "`finetuning.select_by`" in line]
+    assert len(lines) == 2 and all("`brier`" in line for line in lines)
 
 
 def test_a_measure_that_is_not_there_is_refused(tree, tmp_path):

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import measures
 from analysis import (
     aggregate_runs,
     build_parameter_ledger,
@@ -29,12 +30,12 @@ REPORT = Path(__file__).resolve().parents[2] / "report"
 TEMPLATES = templates()
 
 
-def make_study(folder, n_seeds=3, n_arms=3, synthetic=False):
+def make_study(folder, n_seeds=3, n_arms=3, synthetic=False, measure="accuracy"):
     """Run the published runs (or fewer of them) up to the page's inputs; return build_report's inputs.
 
     Its figures take seconds, so one that was made before in this process is copied.
     """
-    first, files = _make_study(n_seeds, n_arms, synthetic)
+    first, files = _make_study(n_seeds, n_arms, synthetic, measure)
     shutil.copytree(first.name, folder, dirs_exist_ok=True)
 
     def moved(value):
@@ -44,7 +45,7 @@ def make_study(folder, n_seeds=3, n_arms=3, synthetic=False):
 
 
 @functools.cache
-def _make_study(n_seeds, n_arms, synthetic):
+def _make_study(n_seeds, n_arms, synthetic, measure):
     first = tempfile.TemporaryDirectory()
     folder = Path(first.name)
     paths = write_published(folder)
@@ -55,20 +56,25 @@ def _make_study(n_seeds, n_arms, synthetic):
         write_json(manifest, read_json(manifest) | {"synthetic": True, "source": "embedded"})
     selected = [path.replace("history.tsv", "selected.json") for path in histories]
     for history, target in zip(histories, selected, strict=True):
-        write_json(target, select_checkpoint.choose(history))
+        if measure not in measures.RECORDED:
+            # Nobody published it: as if it were the accuracy.
+            rows = read_tsv(history)
+            led = [row | {"metric": measure} for row in rows if (row["split"], row["metric"]) == ("valid", "accuracy")]
+            write_tsv(history, rows + led, tuple(rows[0]))
+        write_json(target, select_checkpoint.choose(history, measure, measure))
     tables = folder / "runs.tsv", folder / "history.tsv"
     aggregate_runs.main(runs, selected, histories, predictions, [], manifest, *tables, "published")
-    accuracy = [folder / f"test_accuracy.{ending}" for ending in ("tsv", "md", "tex")]
+    accuracy = [folder / f"test_{measure}.{ending}" for ending in ("tsv", "md", "tex")]
     tabulate_test_accuracy.main(tables[0], *accuracy)
     figures = [folder / "figures" / f"arms.{ending}" for ending in ("svg", "png", "tsv")]
     plot_arms.main(tables[0], manifest, *figures, None)
     curves = []
     for arm in arms_of(read_tsv(tables[0])):
-        made = [folder / "figures" / "accuracy_by_epoch" / f"{arm.arm}.{e}" for e in ("svg", "png", "tsv")]
+        made = [folder / "figures" / f"{measure}_by_epoch" / f"{arm.arm}.{e}" for e in ("svg", "png", "tsv")]
         plot_accuracy_by_epoch.main(*tables, manifest, *([path] for path in made), [arm.arm], None)
         curves.append(made)
     return first, (
-        training(folder, tables, manifest)
+        training(folder, tables, manifest, measure)
         | counted(folder)
         | {
             "runs": str(tables[0]),
@@ -86,12 +92,12 @@ def _make_study(n_seeds, n_arms, synthetic):
     )
 
 
-def training(folder, tables, manifest):
+def training(folder, tables, manifest, measure="accuracy"):
     """Draw all arms by epoch, and training beside validation; return build_report's inputs for them."""
     all_curves, training_curves = [], []
-    for measure in plot_arms_by_epoch.MEASURES:
-        all_curves.append([str(folder / "figures" / "arms_by_epoch" / f"{measure}.{e}") for e in ("svg", "png", "tsv")])
-        plot_arms_by_epoch.main(*tables, manifest, *([path] for path in all_curves[-1]), [measure], None)
+    for each in (measure, "highest_so_far"):
+        all_curves.append([str(folder / "figures" / "arms_by_epoch" / f"{each}.{e}") for e in ("svg", "png", "tsv")])
+        plot_arms_by_epoch.main(*tables, manifest, *([path] for path in all_curves[-1]), [each], None)
     for arm in arms_of(read_tsv(tables[0])):
         place = folder / "figures" / "train_and_valid" / arm.arm
         training_curves.append([f"{place}.{ending}" for ending in ("svg", "png", "tsv")])

@@ -18,7 +18,7 @@ from analysis import (
     plot_arms,
     tabulate_test_accuracy,
 )
-from analysis.epoch_curves import accuracy_points
+from analysis.epoch_curves import leading_points
 from common.figures import majority_shares
 from common.files import read_json, sha256, write_json, write_lines, write_text, write_tsv
 from common.frames import read_frame
@@ -140,7 +140,7 @@ def write_tables(folder, labels, arms, n_valid=20, epochs=2):
     tabulate_test_accuracy.main(runs, *accuracy)
     write_frame(out("figures/arms.tsv"), plot_arms.intervals(read_frame(runs), majority_of(manifest)))
     draw(out("figures/arms.svg"), out("figures/arms.tsv"))
-    points, curves = accuracy_points(read_frame(history), read_frame(runs)), []
+    points, curves = leading_points(read_frame(history), read_frame(runs)), []
     for arm in (name_of(*key) for key in arms):
         name = out(f"figures/accuracy_by_epoch/{arm}")
         write_frame(f"{name}.tsv", points[points["arm"] == arm])

@@ -1,9 +1,12 @@
 """The runs in one table, their accuracy by arm and by epoch, and the gap between training and validation."""
 
+import measures
 from study.products import ARM, RUN, Product, Rule, figure
 
-# All arms over training: as measured, and the highest so far.
-MEASURES = ("accuracy", "highest_so_far")
+
+def curves_of(config):
+    """Return what is drawn of all arms over training: the leading measure, and the best so far."""
+    return [measures.leading(config), "highest_so_far"]
 
 
 def arm_names(config):
@@ -17,7 +20,7 @@ def colours(config):
 
 
 CURVES = {
-    "curves": ("figures/accuracy_by_epoch/{arm}", "plot_accuracy_by_epoch", "accuracy_by_epoch", "Accuracy by epoch"),
+    "curves": ("figures/{leading}_by_epoch/{arm}", "plot_accuracy_by_epoch", "accuracy_by_epoch", "Accuracy by epoch"),
     "all_curves": ("figures/arms_by_epoch/{measure}", "plot_arms_by_epoch", "arms_by_epoch", "Arms compared"),
     "training_curves": (
         "figures/train_and_valid/{arm}",
@@ -27,7 +30,7 @@ CURVES = {
     ),
 }
 CURVE_COLUMNS = {
-    "curves": f"{RUN} epoch update split accuracy chosen",
+    "curves": f"{RUN} epoch update split accuracy? score? chosen",
     "all_curves": f"{ARM} split epoch update n_seeds mean sd_ddof1 sd_ddof0 min max",
     "training_curves": f"{RUN} epoch update split metric value chosen",
 }
@@ -36,7 +39,7 @@ CURVE_COLUMNS = {
 def curves(key):
     """Return the rows of a family of curves: drawings, and the table of each."""
     path, rule, caption, subcategory = CURVES[key]
-    each = (lambda config: MEASURES) if "{measure}" in path else arm_names
+    each = curves_of if "{measure}" in path else arm_names
     labels = {"figure": "all arms over training: {measure}"} if "{measure}" in path else {"arm": "{arm}"}
     facts = {"each": each, "caption": caption, "subcategory": subcategory, "labels": labels}
     table = Product(f"{key}_data", f"{path}.tsv", rule, "tables", CURVE_COLUMNS[key], each=each, page=True)
@@ -48,8 +51,9 @@ PRODUCTS = [
         "runs",
         "runs.tsv",
         "aggregate_runs",
-        columns=f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy n_correct_test n_train "
-        "n_valid n_test total_updates warmup_updates train_seconds precision threads",
+        columns=f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy measure? valid_score? "
+        "test_score? n_correct_test n_train n_valid n_test total_updates warmup_updates train_seconds precision "
+        "threads",
         caption="runs",
         labels={"table": "runs"},
         page=True,
@@ -67,17 +71,17 @@ PRODUCTS = [
     ),
     Product(
         "test_accuracy",
-        "test_accuracy.tsv",
+        "test_{leading}.tsv",
         "tabulate_test_accuracy",
         "tsv",
         columns=f"{ARM} n_seeds mean sd_ddof1 sd_ddof0 min max",
         caption="test_accuracy",
-        labels={"table": "test accuracy by arm"},
+        labels={"table": "test {leading} by arm"},
         page=True,
         crate=True,
     ),
-    Product("test_accuracy_markdown", "test_accuracy.md", "tabulate_test_accuracy", "markdown", page=True),
-    Product("test_accuracy_latex", "test_accuracy.tex", "tabulate_test_accuracy", "latex", page=True),
+    Product("test_accuracy_markdown", "test_{leading}.md", "tabulate_test_accuracy", "markdown", page=True),
+    Product("test_accuracy_latex", "test_{leading}.tex", "tabulate_test_accuracy", "latex", page=True),
     *(row for key in CURVES for row in curves(key)),
     *figure(
         "arms_figure",
@@ -85,7 +89,7 @@ PRODUCTS = [
         "plot_arms",
         caption="arms",
         subcategory="Arms compared",
-        labels={"figure": "test accuracy by arm"},
+        labels={"figure": "test {leading} by arm"},
     ),
     Product(
         "arms_data",
@@ -125,7 +129,7 @@ EPOCHS = {"runs": "runs", "history": "history", "manifest": "manifest"}
 RULES = [
     Rule("tabulate_test_accuracy", {"runs": "runs"}),
     Rule("plot_accuracy_by_epoch", EPOCHS, {"arms": arm_names, "colours": colours}),
-    Rule("plot_arms_by_epoch", EPOCHS, {"measures": lambda config: list(MEASURES), "colours": colours}),
+    Rule("plot_arms_by_epoch", EPOCHS, {"measures": curves_of, "colours": colours}),
     Rule("plot_train_and_valid", EPOCHS, {"arms": arm_names, "colours": colours}),
     Rule("measure_overfitting", {"runs": "runs", "history": "history"}),
     Rule("plot_arms", {"runs": "runs", "manifest": "manifest"}, {"colours": colours}),

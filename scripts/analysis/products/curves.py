@@ -38,7 +38,7 @@ PRODUCTS = [
         "learning_curves/runs.tsv",
         "tabulate_learning_curves",
         "seeds",
-        "curve start arm init amount seed valid_accuracy test_accuracy",
+        "curve start arm init amount seed valid_accuracy test_accuracy measure? valid_score? test_score?",
         has_points,
         page=True,
         crate=True,

@@ -1,4 +1,4 @@
-"""Arms and pairs of arms by the measures that the study names beside accuracy."""
+"""Arms and pairs of arms by the measures that the study names beside the leading one."""
 
 import measures
 from analysis.products.errors import run_keys
@@ -23,9 +23,11 @@ def table(key, path, columns, label):
 
 
 COLUMNS = {
-    "measure": ("text", "", "that arms are compared by: a file of scripts/measures/"),
+    "measure": ("text", "", "that arms are compared by, or that leads the study: a file of scripts/measures/"),
     "unit": ("text", "", "of its values; `share` is printed in per cent"),
     "higher_is_better": ("flag", "", "whether a higher value is the better one"),
+    "valid_score": ("number", "by `measure`", "on validation at best_epoch, where another measure than accuracy leads"),
+    "test_score": ("number", "by `measure`", "on test, likewise"),
     "score": ("number", "by measure", "of the run on test"),
     "score_mean": ("number", "by measure", "over seeds"),
     "score_sd_ddof1": ("number", "by measure", "standard deviation over seeds, divisor n - 1"),

@@ -48,7 +48,7 @@ PRODUCTS = [
         "choose_recipes",
         "seeds",
         has_tried,
-        "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy",
+        "pair start arm init peak_lr epochs seed valid_accuracy test_accuracy measure? valid_score? test_score?",
     ),
     table(
         "recipe_differences",
@@ -75,7 +75,7 @@ PRODUCTS = [
         when=has_compared,
         caption="recipes",
         subcategory="Arms compared",
-        labels={"figure": "accuracy by learning rate"},
+        labels={"figure": "{leading} by learning rate"},
     ),
 ]
 RULES = [

@@ -8,7 +8,8 @@ PAIRS = (
     "seeds_p_holm seeds_p_floor items_p items_p_holm probability_better_seeds probability_better_bootstrap"
 )
 BASELINES = (
-    "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy exact_low exact_high"
+    "baseline features C n_train n_valid valid_accuracy n_test n_correct_test test_accuracy measure? valid_score? "
+    "test_score? exact_low exact_high"
 )
 
 
@@ -63,8 +64,8 @@ PRODUCTS = [
 ]
 COLUMNS = {
     "n_shared": ("integer", "reviews", "test texts that occur, word for word, in train or valid"),
-    "mean_unshared": ("share", "", "mean over seeds of the accuracy on the other test texts"),
-    "sd_unshared_ddof1": ("number", "share", "its standard deviation over seeds, divisor n - 1"),
+    "mean_unshared": ("number", "as mean", "mean over seeds on the other test texts"),
+    "sd_unshared_ddof1": ("number", "as mean", "its standard deviation over seeds, divisor n - 1"),
 }
 RULES = [
     Rule(

@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
+import measures
+
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 # Arguments of the vectorizer; the model of the largest class reads no text.
 FEATURES = {
@@ -45,22 +47,29 @@ def fit(train, features, penalty=None):
     return make_pipeline(TfidfVectorizer(sublinear_tf=True, **FEATURES[features]), model).fit(texts, labels)
 
 
-def choose(train, valid, features):
-    """Fit a simple model on train; choose C by accuracy on valid; ties go to the smallest.
+def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None):
+    """Fit a simple model on train; choose C by the leading measure on valid; ties go to the smallest.
 
     Args:
         train, valid: (texts, labels), labels from 0.
         features: of `FEATURES`.
+        measure: measure that leads the study.
+        n_classes: number of classes; None: as many as valid has.
 
     Returns:
-        tuple: (C or None, number correct on valid, the fitted model).
+        tuple: (C or None, number correct on valid, the value on valid where another measure than accuracy leads, the
+        fitted model).
     """
-    best = None
+    best, worth, lead = None, None, measures.Lead({"measure": measure})
     for penalty in (None,) if FEATURES[features] is None else PENALTIES:
         model = fit(train, features, penalty)
-        right = n_correct(model.predict(valid[0]), valid[1])
-        if best is None or right > best[1]:
-            best = (penalty, right, model)
+        right, value = n_correct(model.predict(valid[0]), valid[1]), None
+        if measure != measures.DEFAULT:
+            labels = np.asarray(valid[1], dtype=np.int64)
+            value = measures.load(measure).value(labels, *answers(model, valid[0], n_classes or labels.max() + 1))
+        now = right if value is None else lead.worth(value)
+        if best is None or now > worth:
+            best, worth = (penalty, right, value, model), now
     return best
 
 

@@ -7,11 +7,12 @@ from common.files import write_json
 from common.machine import job_record, now, package_versions
 from data.reviews import POLARITY, read_split
 from frameworks.linear.models import choose, described
+from measures import DEFAULT
 
 PACKAGES = ("numpy", "scikit-learn", "scipy")
 
 
-def main(train, train_labels, valid, valid_labels, records, selected, arms, splits, classes=POLARITY):
+def main(train, train_labels, valid, valid_labels, records, selected, arms, splits, classes=POLARITY, measure=DEFAULT):
     """Choose C of every linear arm on validation, and write the choices and records.
 
     No model is kept: `score.py` fits it again from the texts and C, which is cheap and gives the same model.
@@ -23,6 +24,7 @@ def main(train, train_labels, valid, valid_labels, records, selected, arms, spli
         arms: {name: {features, split}}.
         splits: names of the training splits.
         classes: names of the classes in order.
+        measure: measure that leads the study, and chooses.
 
     Raises:
         StudyError: see `data.reviews.read_split`.
@@ -32,8 +34,10 @@ def main(train, train_labels, valid, valid_labels, records, selected, arms, spli
     for (name, arm), record_file, choice in zip(arms.items(), records, selected, strict=True):
         record, began = job_record({"features": arm["features"], "classes": classes}), time.monotonic()
         learnt = texts[arm["split"]]
-        penalty, n_correct, model = choose(learnt, held_out, arm["features"])
-        write_json(choice, {"C": penalty, "n_correct": n_correct, "valid_accuracy": n_correct / len(held_out[0])})
+        penalty, n_correct, value, model = choose(learnt, held_out, arm["features"], measure, len(classes))
+        led = {} if value is None else {"measure": measure, "valid_score": value}
+        found = {"C": penalty, "n_correct": n_correct, "valid_accuracy": n_correct / len(held_out[0])}
+        write_json(choice, found | led)
         write_json(
             record_file,
             record

@@ -1,49 +1,18 @@
 """Arms compared by measures: accuracy as a measure says what the study's statistics say, and faults are told."""
 
 import numpy as np
-import pandas
 import pytest
 
 import measures
 from analysis import compare_measures, inference
 from analysis.arm_pairs import OPTIONS
-from analysis.measured import read_answered, score_runs
-from analysis.scored import by_run, compared, prediction_files, read_runs
+from analysis.measured import read_answered
+from analysis.scored import compared, read_runs
 from common.errors import StudyError
-from common.files import read_tsv, write_tsv
+from common.files import read_tsv
 from finetuning.prediction_files import columns_of, write_rows
 from study.tables import columns_of as declared
-
-ARMS = ("first", "second")
-
-
-def write_runs(folder, n_classes=2, seeds=3, n=80, seed=0, skill=(1.0, 1.6)):
-    """Write runs.tsv and predictions of two arms; return (runs.tsv's frame, paths, keys)."""
-    generator, rows, paths, keys = np.random.default_rng(seed), [], [], []
-    labels = generator.integers(n_classes, size=n)
-    for arm, gift in zip(ARMS, skill, strict=True):
-        for run in range(1, seeds + 1):
-            logits = generator.normal(size=(n, n_classes))
-            logits[np.arange(n), labels] += gift
-            probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-            path = folder / arm / f"seed{run}.tsv"
-            path.parent.mkdir(exist_ok=True)
-            write_rows(path, labels, probabilities.argmax(axis=1).tolist(), probabilities)
-            rows.append(
-                {"arm": arm, "framework": "huggingface", "model": "checkpoint", "init": "random", "seed": str(run)}
-                | {"test_accuracy": repr(float((probabilities.argmax(axis=1) == labels).mean()))}
-                | {"valid_accuracy": "0.5", "n_valid": "10"}
-            )
-            paths.append(str(path))
-            keys.append((arm, str(run)))
-    write_tsv(folder / "runs.tsv", rows, list(rows[0]))
-    return pandas.DataFrame(rows), paths, keys
-
-
-def scored(frame, paths, keys, measure):
-    """The runs by a measure, as the scripts score them."""
-    answered = read_answered(prediction_files(frame, by_run(keys, paths)))
-    return score_runs(frame, answered, measures.load(measure))
+from support.scored_runs import scored, write_runs
 
 
 def test_accuracy_as_a_measure_is_what_the_statistics_say(tmp_path):

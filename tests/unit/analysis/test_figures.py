@@ -63,7 +63,7 @@ def plot_all(folder, paths, colours=None):
         more = [folder / f"train-{arm.arm}.{ending}" for ending in ("svg", "png", "tsv")]
         plot_train_and_valid.main(runs, history, manifest, *([path] for path in more), [arm.arm], colours)
         made += more
-    for measure in plot_arms_by_epoch.MEASURES:
+    for measure in ("accuracy", "highest_so_far"):
         outputs = [folder / f"{measure}.{ending}" for ending in ("svg", "png", "tsv")]
         plot_arms_by_epoch.main(runs, history, manifest, *([path] for path in outputs), [measure], colours)
         made += outputs

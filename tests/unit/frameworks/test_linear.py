@@ -33,13 +33,13 @@ def accuracy(model, split):
 
 def test_the_largest_class_and_of_equals_the_first():
     for labels, expected in (([1, 0, 1], 1), ([1, 0], 0)):
-        penalty, _, model = choose((["a"] * len(labels), labels), (["b"], [0]), "majority")
+        penalty, *_, model = choose((["a"] * len(labels), labels), (["b"], [0]), "majority")
         assert penalty is None and answers(model, ["c"], 2)[0].tolist() == [expected]
 
 
 @pytest.mark.parametrize("features", ["tfidf_words", "tfidf_characters"])
 def test_words_that_decide_are_learnt(features):
-    penalty, n_correct, model = choose(reviews(80, 1), reviews(20, 2), features)
+    penalty, n_correct, _, model = choose(reviews(80, 1), reviews(20, 2), features)
     assert penalty == 0.1 and n_correct == 20  # the smallest of equals
     assert accuracy(model, reviews(40, 3)) == 1
 

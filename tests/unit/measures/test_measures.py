@@ -4,7 +4,14 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+)
 
 import measures
 from analysis import contrasts, inference
@@ -16,9 +23,16 @@ OF_SKLEARN = {
     "macro_f1": lambda labels, answers, probabilities, classes: f1_score(
         labels, answers, labels=classes, average="macro", zero_division=0
     ),
+    "balanced_accuracy": lambda labels, answers, probabilities, classes: balanced_accuracy_score(labels, answers),
+    "weighted_f1": lambda labels, answers, probabilities, classes: f1_score(
+        labels, answers, labels=classes, average="weighted", zero_division=0
+    ),
+    "kappa": lambda labels, answers, probabilities, classes: cohen_kappa_score(labels, answers),
     "mcc": lambda labels, answers, probabilities, classes: matthews_corrcoef(labels, answers),
     "loss": lambda labels, answers, probabilities, classes: log_loss(labels, probabilities, labels=classes),
 }
+
+TO_THE_LAST_DIGIT = {"accuracy", "macro_f1", "balanced_accuracy", "weighted_f1", "kappa"}
 
 
 def drawn(n, n_classes, seed, skill=2.0):
@@ -58,7 +72,8 @@ def test_a_runs_value_is_scikit_learns(name, n_classes):
     for seed in range(5):
         given = drawn(150, n_classes, seed)
         wanted = OF_SKLEARN[name](*given, list(range(n_classes)))
-        assert measures.load(name).value(*given) == pytest.approx(wanted, abs=1e-12)
+        found = measures.load(name).value(*given)
+        assert found == (wanted if name in TO_THE_LAST_DIGIT else pytest.approx(wanted, abs=1e-12))
 
 
 @pytest.mark.parametrize("name", OF_SKLEARN)
@@ -95,7 +110,7 @@ def test_a_certain_and_wrong_answer_costs_a_number():
     assert 80 < measures.load("loss").value(np.array([0]), np.array([1]), np.array([[0.0, 1.0]])) < 90
 
 
-@pytest.mark.parametrize("name", ["macro_f1", "mcc"])
+@pytest.mark.parametrize("name", ["macro_f1", "mcc", "balanced_accuracy", "weighted_f1", "kappa"])
 def test_the_interval_with_pseudo_values_covers(name):
     """Arms of five seeds with a class of 5 %: seeds share their texts and differ in skill.
 

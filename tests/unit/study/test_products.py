@@ -7,7 +7,7 @@ from study.products import generated_rules, page_files, page_rules, products
 from support.environments import ROOT, rules
 
 # Rule files that write a path beside its row; none may join them. Records of runs have wildcards or one arm there.
-RECORDS = {row.path for row in products().values() if not row.derived and row.wildcards}
+RECORDS = {row.file() for row in products().values() if not row.derived and row.wildcards}
 EXCEPTIONS = {
     "rules/lab.smk": RECORDS,
     "rules/qa.smk": RECORDS,
@@ -23,7 +23,7 @@ def written(path, text):
 def test_rules_write_no_path_of_a_product():
     for file in sorted((ROOT / "rules").rglob("*.smk")):
         text = file.read_text(encoding="utf-8")
-        found = {row.path for row in products().values() if written(row.path, text)}
+        found = {row.file() for row in products().values() if written(row.file(), text)}
         place = file.relative_to(ROOT).as_posix()
         allowed = RECORDS if place.startswith("rules/frameworks/") else EXCEPTIONS.get(place, set())
         assert found <= allowed, file.name
@@ -36,7 +36,7 @@ def test_a_path_in_a_rule_is_noticed():
 def test_the_makefile_lists_no_product():
     lines = Path(ROOT, "Makefile").read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("#"))
-    assert not [row.path for row in products().values() if f" {row.path} " in text and row.path != "report.html"]
+    assert not [row.file() for row in products().values() if f" {row.file()} " in text and row.file() != "report.html"]
 
 
 def test_every_row_names_a_rule_and_a_caption_that_there_are():
@@ -49,7 +49,7 @@ def test_every_row_names_a_rule_and_a_caption_that_there_are():
 
 
 def test_what_is_made_anew_leaves_every_record():
-    kept = [row.path for row in products().values() if not row.derived]
+    kept = [row.file() for row in products().values() if not row.derived]
     for path in page_files():
         assert not [record for record in kept if record == path or record.startswith(f"{path}/")]
     assert {"figures", "report.html", "qa/runs.tsv"} <= set(page_files()) and "pretrain" not in page_rules()

@@ -33,7 +33,7 @@ def test_every_table_of_the_rules_is_declared():
     # Of the simple models, whose files are named by `linear`.
     found -= {name for name in found if "/seed0" in name}
     # Rules whose outputs the rows themselves give write no path.
-    assert found <= {row.path for row in products().values()}
+    assert found <= {row.file() for row in products().values()}
 
 
 def test_training_jobs_write_the_declared_columns():
@@ -52,7 +52,7 @@ PUBLISHED = [
     path
     for study in published_studies()
     for row in tables().values()
-    if (path := pathlib.Path(ROOT, "published", study, row.path)).exists()
+    if (path := pathlib.Path(ROOT, "published", study, row.file())).exists()
 ]
 
 

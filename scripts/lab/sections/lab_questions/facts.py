@@ -17,6 +17,9 @@ def facts(study):
     """The lab's questions; None where the study is of other texts, or has other arms than the lab's."""
     if (study.settings.get("data") or {}).get("source") not in SOURCES or not study.has("report_items", "derivation"):
         return None
+    # The lab's questions are about accuracy.
+    if not study.lead.default:
+        return None
     arms = lab_arms(study)
     if not arms:
         return None

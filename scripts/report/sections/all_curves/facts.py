@@ -1,4 +1,4 @@
-"""All arms over training: as measured, and the highest so far."""
+"""All arms over training: as measured, and the best so far."""
 
 import os
 
@@ -9,8 +9,6 @@ from report.inputs import Table
 CHAPTER, PLACE = "Results", 40
 # Charts over training: split, metric, title, name of a value in a mark's words, factor of the axis.
 PANELS = (
-    ("valid", "accuracy", "Validation accuracy (%)", "{value|percent} %", 100),
-    ("test", "accuracy", "Test accuracy (%)", "{value|percent} %", 100),
     ("train", "loss", "Training loss (nats)", "{value|decimals,3} nats", 1),
     ("valid", "loss", "Validation loss (nats)", "{value|decimals,3} nats", 1),
 )
@@ -21,7 +19,7 @@ MOST_TOLD = 6
 
 
 def facts(study):
-    """All arms over training: as measured, and the highest so far."""
+    """All arms over training: as measured, and the best so far."""
     if not study.has("all_curves"):
         return None
     data = {os.path.splitext(path)[0]: path for path in study.paths("all_curves_data")}
@@ -60,14 +58,26 @@ def told_ends(rows):
     return {"rows": rows.to_dict("records"), "between": between}
 
 
+def leading_panels(lead):
+    """Return the panels of the measure that leads, as in `PANELS`, which has those of loss already."""
+    splits = {"valid": "Validation", "test": "Test"}
+    known = {row[:2] for row in PANELS}
+    facts = (f"{{value{lead.says}", lead.scale)
+    return [
+        (split, lead.name, f"{name} {lead.axis}", *facts)
+        for split, name in splits.items()
+        if (split, lead.name) not in known
+    ]
+
+
 def panels(study):
-    """Return a chart for each of `PANELS` that the study has: a line and dots for each run, over updates."""
+    """Return a chart for each panel that the study has: a line and dots for each run, over updates."""
     history, runs = study.frame("history"), study.frame("runs")
     colours = (study.settings.get("report") or {}).get("colours")
     looks = coloured(runs.to_dict("records"), colours)
     chosen = {(run["arm"], run["seed"]): run["best_epoch"] for run in runs.to_dict("records")}
     found = []
-    for split, metric, title, words, unit in PANELS:
+    for split, metric, title, words, unit in (*leading_panels(study.lead), *PANELS):
         rows = history[(history["split"] == split) & (history["metric"] == metric)]
         if rows.empty or len(rows) > MOST_MARKS:
             continue
@@ -85,7 +95,9 @@ def panels(study):
             charts.vertical_ticks(y, 44, charts.WIDTH - 10, unit, decimals),
             charts.tag("text", "update", class_="axis", x=charts.WIDTH / 2, y=230.0),
         ]
-        found.append((title, charts.chart(236, f"{title}, every run", *axes, *lines)))
+        found.append(
+            (title, charts.chart(236, f"{title}, every run".replace(study.lead.label, study.lead.chart), *axes, *lines))
+        )
     return found
 
 

@@ -1,6 +1,6 @@
 """The study's findings: the answers to its questions, and every seed in one figure; never stronger than the files."""
 
-from common.arms import ARM, percent
+from common.arms import ARM
 from report.arm_colours import anchor_of, coloured
 from report.asked import asked
 from report.formats import run_name
@@ -90,7 +90,7 @@ def leading(arms, grids):
     """Return the arms that may lead the page: a test mean that was one of several to choose from leads nothing.
 
     Args:
-        arms: frame with a column `arm`, the highest mean first.
+        arms: frame with a column `arm`, the best mean first.
         grids: what the section on recipes knows; None: no start has several.
     """
     left_out = {row["arm"] for row in grids["arms"].rows if row["best"] != "true"} if grids else set()
@@ -99,11 +99,14 @@ def leading(arms, grids):
 
 def facts(study):
     """The study's findings: the answers to its questions, and every seed in one figure."""
-    arms = arms_with_intervals(study).sort_values("mean", key=lambda column: -column.astype(float), kind="stable")
+    arms = arms_with_intervals(study).sort_values(
+        "mean", key=lambda column: -study.lead.worth(column.astype(float)), kind="stable"
+    )
     grids = recipes(study)
     ahead = leading(arms, grids)
     # Means that print alike share the lead.
-    first = ahead[ahead["mean"].map(percent) == percent(ahead["mean"].iloc[0])].sort_index()
+    printed = ahead["mean"].map(lambda mean: str(study.lead.show(str(mean))))
+    first = ahead[printed == printed.iloc[0]].sort_index()
     pairs = study.table("pairs").rows if study.has("pairs") else None
     colours = (study.settings.get("report") or {}).get("colours")
     return {
@@ -121,7 +124,10 @@ def facts(study):
         "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
         "in_short": in_short_facts(study),
         "chart_of_arms": strip_chart(
-            strips(study, colours), "Test accuracy of every seed, by arm", arms["majority_share"].iloc[0]
+            strips(study, colours),
+            f"Test {study.lead.chart} of every seed, by arm",
+            arms["majority_share"].iloc[0] or None,
+            study.lead,
         ),
         "drawing": study.drawing(study.path("arms_figure")),
         "values": study.table("arms_data"),

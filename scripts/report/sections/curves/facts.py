@@ -1,4 +1,4 @@
-"""Accuracy by epoch, one figure an arm."""
+"""The leading measure by epoch, one figure an arm."""
 
 import os
 
@@ -9,7 +9,7 @@ CHAPTER, PLACE = "Results", 50
 
 
 def facts(study):
-    """Accuracy by epoch, one figure an arm."""
+    """The leading measure by epoch, one figure an arm."""
     if not study.has("curves"):
         return None
     # Each figure {arm}.svg is paired with the table beside it.
@@ -27,7 +27,7 @@ def curve(study, svg, data):
     valid = points[points["split"] == "valid"]
     epochs = sorted(valid["epoch"].unique(), key=int)
     key = ["seed", "epoch"]
-    by_split = points.pivot(index=key, columns="split", values="accuracy").fillna("").reset_index()
+    by_split = points.pivot(index=key, columns="split", values=study.lead.curve).fillna("").reset_index()
     # The last row of a seed's epoch shows whether that epoch was chosen.
     table = points.drop_duplicates(key, keep="last")[[*key, "update", "chosen"]].merge(by_split, on=key)
     table = table.sort_values(key, key=lambda column: column.astype(int))
@@ -39,9 +39,9 @@ def curve(study, svg, data):
         "n_seeds": study.distinct(data, "seed", split="valid"),
         "several": valid["seed"].nunique() > 1,
         "chosen": valid[valid["chosen"] == "true"].to_dict("records"),
-        # (epoch, accuracies of the seeds in ascending order)
+        # (epoch, values of the seeds in ascending order)
         "ends": [
-            (epoch, sorted(valid[valid["epoch"] == epoch]["accuracy"], key=float))
+            (epoch, sorted(valid[valid["epoch"] == epoch][study.lead.curve], key=float))
             for epoch in dict.fromkeys((epochs[0], epochs[-1]))
         ],
     }

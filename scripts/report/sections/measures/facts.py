@@ -1,4 +1,4 @@
-"""Arms and pairs of arms by the measures that the study names beside accuracy."""
+"""Arms and pairs of arms by the measures that the study names beside the leading one."""
 
 import measures
 from report.inputs import Table
@@ -9,7 +9,7 @@ SHARE, OTHER = ("percent", 2), ("decimals", 3)
 
 
 def facts(study):
-    """Arms and pairs of arms by the measures that the study names beside accuracy."""
+    """Arms and pairs of arms by the measures that the study names beside the leading one."""
     if not study.has("measured_arms", "measured_pairs"):
         return None
     arms, pairs = study.table("measured_arms"), study.table("measured_pairs")

@@ -27,7 +27,7 @@ def facts(study):
         tables = {name: study.table(name) for name in ("recipes", *differing, "recipe_runs")}
         names = dict.fromkeys(row["pair"] for row in tables["recipe_differences"].rows)
         found |= {
-            "pairs": [one_pair(pair, tables) for pair in names],
+            "pairs": [one_pair(pair, tables, study.lead) for pair in names],
             "drawing": study.drawing(study.path("recipe_figure")),
             "runs_href": tables["recipe_runs"].href,
         }
@@ -35,64 +35,65 @@ def facts(study):
     return found | {"alone": Table([row for row in table.rows if row["pair"] not in paired], table.href)}
 
 
-def one_pair(pair, tables):
+def one_pair(pair, tables, lead):
     """Return the tables of one pair of starts, its panels, and the row that validation chose of each start.
 
     Args:
         pair: name of the pair.
         tables: {input: `Table`}.
+        lead: `report.leading.Shown`.
     """
     arms, shared, interacting, seeds = ([row for row in table.rows if row["pair"] == pair] for table in tables.values())
     return {
         "pair": pair,
         "best": {row["init"]: row for row in arms if row["best"] == "true"},
-        "panels": panels(arms, shared, seeds),
+        "panels": panels(arms, shared, seeds, lead),
         "arms": Table(arms, tables["recipes"].href),
         "differences": Table(shared, tables["recipe_differences"].href),
         "interactions": Table(interacting, tables["recipe_interactions"].href),
     }
 
 
-def panels(arms, shared, seeds):
+def panels(arms, shared, seeds, lead):
     """Return (epochs, chart) for each number of epochs, all with the same axes."""
     rates = sorted({float(row["peak_lr"]) for row in arms})
     x = charts.LogScale(rates[0] / 1.5, rates[-1] * 1.5, LEFT, RIGHT)
-    accuracies = [row["test_accuracy"] for row in seeds] + [row["mean"] for row in arms]
-    y = charts.Scale(*charts.padded(accuracies), MIDDLE, TOP)
+    values = [row[lead.test] for row in seeds] + [row["mean"] for row in arms]
+    y = charts.Scale(*charts.padded(values), MIDDLE, TOP)
     ends = [row[name] for row in shared for name in ("difference", "joint_low", "joint_high") if row[name]]
     z = charts.Scale(*charts.padded([*ends, 0]), BOTTOM, BELOW)
     found = []
     for epochs in sorted({row["epochs"] for row in arms}, key=int):
         of_epochs = [[row for row in rows if row["epochs"] == epochs] for rows in (arms, shared, seeds)]
-        found.append((of_epochs[0][0]["epochs"], panel(*of_epochs, rates, (x, y, z))))
+        found.append((of_epochs[0][0]["epochs"], panel(*of_epochs, rates, (x, y, z), lead)))
     return found
 
 
-def panel(arms, shared, seeds, rates, scales):
+def panel(arms, shared, seeds, rates, scales, lead):
     """Return one panel: above both starts' seeds and means, below the differences."""
     x, y, z = scales
     parts = [
         charts.rate_ticks(x, rates, TOP, MIDDLE),
-        charts.vertical_ticks(y, LEFT, RIGHT, 100),
+        charts.vertical_ticks(y, LEFT, RIGHT, lead.scale),
         charts.rate_ticks(x, rates, BELOW, BOTTOM),
-        charts.vertical_ticks(z, LEFT, RIGHT, 100),
+        charts.vertical_ticks(z, LEFT, RIGHT, lead.scale),
         charts.tag("line", class_="majority", x1=float(LEFT), x2=float(RIGHT), y1=z(0), y2=z(0)),
-        charts.tag("text", "pretrained minus random (points)", class_="name plain", x=float(LEFT), y=BELOW - 6.0),
+        charts.tag("text", f"pretrained minus random{lead.apart}", class_="name plain", x=float(LEFT), y=BELOW - 6.0),
         charts.tag("text", "learning rate", class_="axis", x=charts.WIDTH / 2, y=BOTTOM + 32.0),
     ]
     for place, (init, side) in enumerate((("pretrained", -APART), ("random", APART))):
         # They are side by side, each exact on a separate axis.
         beside = charts.LogScale(x.low, x.high, x.start + side, x.end + side)
         of_start = [[row for row in rows if row["init"] == init] for rows in (arms, seeds)]
-        parts += start(*of_start, COLOURS[init], (beside, y))
+        parts += start(*of_start, COLOURS[init], (beside, y), lead)
         key = LEFT + 6.0 + 120 * place
         parts.append(charts.tag("circle", class_="key", cx=key, cy=10.0, r=charts.DOT, fill=COLOURS[init]))
         parts.append(charts.tag("text", init, class_="name plain", x=key + 10, y=14.0))
-    parts += gaps(shared, (x, z))
-    return charts.chart(HEIGHT, "Test accuracy and the difference between starts by learning rate", *parts)
+    parts += gaps(shared, (x, z), lead)
+    return charts.chart(HEIGHT, f"Test {lead.chart} and the difference between starts by learning rate", *parts)
 
 
-def start(arms, seeds, colour, scales):
+def start(arms, seeds, colour, scales, lead):
     """Return one start's groups: the line through its means, and a dot for each seed."""
     x, y = scales
     arms = sorted(arms, key=lambda row: float(row["peak_lr"]))
@@ -104,7 +105,7 @@ def start(arms, seeds, colour, scales):
 
     def dot(size):
         def made(row):
-            value = row["test_accuracy"] if "test_accuracy" in row else row["mean"]
+            value = row[lead.test] if lead.test in row else row["mean"]
             return "circle", {"cx": x(row["peak_lr"]), "cy": y(value), "r": size}, None
 
         return made
@@ -115,23 +116,24 @@ def start(arms, seeds, colour, scales):
     )
     means = charts.group(
         dot(2), arms,
-        f"{name}, {recipe}: mean of {{n_seeds}} seeds {{mean|percent}} %, validation {{valid_mean|percent}} %",
+        f"{name}, {recipe}: mean of {{n_seeds}} seeds {{mean{lead.says}, validation {{valid_mean{lead.says}",
         {"cx": "peak_lr", "cy": "mean"}, x=x, y=y, where=where, before=line, fill=colour,
     )  # fmt: skip
     dots = charts.group(
-        dot(charts.DOT), seeds, f"{name}, {recipe}, seed {{seed}}: {{test_accuracy|percent}} %",
-        {"cx": "peak_lr", "cy": "test_accuracy"}, x=x, y=y, where=where, fill=colour,
+        dot(charts.DOT), seeds, f"{name}, {recipe}, seed {{seed}}: {{{lead.test}{lead.says}",
+        {"cx": "peak_lr", "cy": lead.test}, x=x, y=y, where=where, fill=colour,
     )  # fmt: skip
     return [means, dots]
 
 
-def gaps(shared, scales):
+def gaps(shared, scales, lead):
     """Return the differences' groups: the joint intervals, the intervals, the differences."""
     if not shared:
         return []
     x, z = scales
     where = {name: shared[0][name] for name in ("pair", "epochs")}
     words = "learning rate {peak_lr|rate}, {epochs} epochs: "
+    gap = "|points" if lead.percent else "|decimals,3"
 
     def span(low, high, look):
         def made(row):
@@ -146,7 +148,7 @@ def gaps(shared, scales):
     measured = [row for row in shared if row["low"]]
     found = [
         charts.group(
-            span(low, high, look), measured, f"{words}{kind} {{{low}|points}} to {{{high}|points}} points",
+            span(low, high, look), measured, f"{words}{kind} {{{low}{gap}}} to {{{high}{gap}}}{lead.between}",
             {"x1": "peak_lr", "x2": "peak_lr", "y1": low, "y2": high}, x=x, y=z, where=where,
         )
         for low, high, look, kind in (
@@ -154,5 +156,5 @@ def gaps(shared, scales):
         )
     ]  # fmt: skip
     at = {"cx": "peak_lr", "cy": "difference"}
-    says = f"{words}{{difference|points}} points"
+    says = f"{words}{{difference{gap}}}{lead.between}"
     return [*found, charts.group(dot, shared, says, at, x=x, y=z, where=where, class_="gap")]
