@@ -15,9 +15,10 @@ TEST ?=
 TEXT ?=
 LABEL ?=
 MODEL ?=
+TASK ?=
 # A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
 # recipes take them from the environment.
-OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL
+OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK
 $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
 # With 0, `make mirror` leaves the packages out.
@@ -114,8 +115,8 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	[ "$${VERBOSE:-0}" = 0 ] || $(call tell,results/$(STUDY_NAME)/report.html)
 
-new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME]
-	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR"
+new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME] [TASK=regression|multilabel]
+	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR" --task="$$TASK"
 
 # The index is used, not the folder's wheels: those may be out of date, and this machine has a network.
 mirror wheels: WHEELS_OF_MIRROR :=

@@ -13,6 +13,7 @@ if not os.path.isdir(ROOT):
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 import measures
+import tasks
 from common.arms import CHECKPOINT, arms_in, uses_checkpoint
 from common.errors import StudyError
 from common.faults import explain
@@ -255,7 +256,11 @@ def first_run(name, file):
 
 def class_names(wildcards):
     """A parameter: `data.labels`, whose braces are none of Snakemake's wildcards (see `prompt_template`)."""
-    return config["data"]["labels"]
+    return config["data"]["labels"] if tasks.load(tasks.name_of(config)).NAMED else []
+
+
+# What rules are told where labels are no classes.
+TASK = {} if tasks.name_of(config) == tasks.DEFAULT else {"task": tasks.name_of(config)}
 
 
 DIGESTS = Digests(RESULTS)

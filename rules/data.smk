@@ -59,6 +59,7 @@ rule build_splits:
         **{key: config["data"][key] for key in ("source", "n_train", "n_valid", "n_test", "split_seed")},
         **({"digests": TABLE_DIGESTS} if TABLE_DIGESTS else {}),
         **other_source(config["data"]),
+        **TASK,
         classes=class_names,
         addresses=TABLE["files"] if TABLE else source_addresses(config["data"]),
         embedded=config["data"]["embedded"] if config["data"]["source"] == "embedded" else None,
@@ -83,6 +84,7 @@ rule audit_data:
         mem_mb=grow(1000),
         runtime=grow("20m"),
     params:
+        **TASK,
         classes=class_names,
         max_positions=config["checkpoint"]["architecture"]["max_positions"],
     script:
@@ -105,6 +107,7 @@ if SUBSETS:
             mem_mb=grow(1000),
             runtime=grow("10m"),
         params:
+            **TASK,
             seed=config["data"]["split_seed"],
             classes=class_names,
         script:

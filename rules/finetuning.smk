@@ -41,6 +41,7 @@ rule take_model:
         mem_mb=grow(4000),
         runtime=grow("30m"),
     params:
+        **TASK,
         name="{model}",
         source=lambda wildcards: config["finetuning"]["models"][wildcards.model].get("folder"),
         digests=RUN_FILES.model_digests,
@@ -64,6 +65,7 @@ rule tokenize_texts:
         mem_mb=grow(2000),
         runtime=grow("20m"),
     params:
+        **TASK,
         classes=class_names,
         max_positions=lambda wildcards: ARCHITECTURE["max_positions"] if wildcards.model == CHECKPOINT else None,
     script:

@@ -1,7 +1,7 @@
 """Write a study's file for someone's own texts, and say what is in them (`make new`).
 
 python -m tools.new_study NAME --train FILE --test FILE --text COLUMN --label COLUMN [--second COLUMN] [--valid FILE]
-    [--model FOLDER or OWNER/NAME] [--mirror FOLDER]
+    [--model FOLDER or OWNER/NAME] [--mirror FOLDER] [--task regression|multilabel]
 """
 
 import argparse
@@ -15,6 +15,7 @@ import jinja2
 import pandas
 import yaml
 
+import tasks
 from common.errors import StudyError
 from common.files import atomic_path, write_text
 from data.reviews import decode
@@ -28,11 +29,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEMPLATE = os.path.join(ROOT, "tools", "new_study.yaml.j2")
 USAGE = (
     "make new NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] "
-    "[MODEL=FOLDER or OWNER/NAME of the hub]"
+    "[MODEL=FOLDER or OWNER/NAME of the hub] [TASK=regression|multilabel]"
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # `data.labels` takes at most this many labels of this length.
 MOST_CLASSES, LONGEST_NAME = 200, 100
+# Of numbers, more different ones may be something to predict.
+MOST_NUMBERED = 20
 # The number of config.yaml, where the texts suffice.
 VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32
 # The small checkpoint makes this many passes over the training texts, if that is less than `UPDATES`.
@@ -60,29 +63,48 @@ def columns_in(path, named):
     return {key: name and int(name) for key, name in named.items()}
 
 
-def read_frame(files, columns):
+def read_frame(files, columns, task=tasks.DEFAULT):
     """Return a frame with a row for each text, or pair of texts: split, text, label, place, length, unit of lengths.
 
     Args:
         files: {split: path}.
         columns: text, label and second (None where a row is one text), by name or number.
+        task: kind of the labels.
 
     Raises:
         StudyError: see `data.text_tables.read_examples`.
     """
-    rows = [(split, *example) for split, path in files.items() for example in read_examples(path, **columns)]
+    rows = [(split, *example) for split, path in files.items() for example in read_examples(path, **columns, task=task)]
     frame = pandas.DataFrame(rows, columns=["split", "text", "label", "place"])
     unit = length_unit(frame.loc[frame["split"] == "train", "text"])
     return frame.assign(length=measure_lengths(frame["text"], unit), unit=unit)
 
 
-def classes_of(frame):
-    """Return the labels in order: numbers by size, others by the alphabet.
+def check_numbers(frame):
+    """Ask what numbers are, where TASK does not say and they may be more than names of classes.
+
+    Raises:
+        StudyError: they may be.
+    """
+    numbers = pandas.to_numeric(frame["label"], errors="coerce")
+    n = numbers.nunique()
+    if numbers.notna().all() and ((numbers % 1 != 0).any() or n > MOST_NUMBERED):
+        raise StudyError(
+            f"the column of labels has numbers, {n} different ones ({numbers.min():g} to {numbers.max():g}); add "
+            "TASK=regression to predict a number, or TASK=classification where each is the name of a class"
+        )
+
+
+def classes_of(frame, task=tasks.DEFAULT):
+    """Return the labels in order: numbers by size, others by the alphabet; none where labels are numbers.
 
     Raises:
         StudyError: one class, or so many that they are none.
     """
-    found = frame["label"].unique().tolist()
+    kind = tasks.load(task)
+    if not kind.NAMED:
+        return []
+    found = list(dict.fromkeys(part for cell in frame["label"].unique() for part in kind.parts(cell)))
     if not 2 <= len(found) <= MOST_CLASSES:
         raise StudyError(
             f"the column of labels has {len(found)} different values, and a study 2 to {MOST_CLASSES} classes; is it "
@@ -109,8 +131,10 @@ def check_headers(frame, files, columns):
         )
 
 
-def check_labels(frame, files):
+def check_labels(frame, files, task=tasks.DEFAULT):
     """Refuse a label that is no class's name, or that one file has and another lacks; the message names the row."""
+    if task != tasks.DEFAULT:
+        return
     long = frame[frame["label"].str.len() > LONGEST_NAME]
     for row in long.itertuples():
         raise StudyError(
@@ -135,15 +159,13 @@ def quotation_marks(path):
     return ", quotation marks read as the texts' own (data.table.quoting: none)" if is_text else ""
 
 
-def describe(frame, files, labels):
+def describe(frame, files, labels, task=tasks.DEFAULT):
     """Return in words what the files hold: rows, classes, lengths, repeated texts, texts of test that train has."""
     lines = []
     for split, path in files.items():
         part = frame[frame["split"] == split]
-        counts = part["label"].value_counts()
         lines.append(f"{split}: {path}, {len(part)} rows{quotation_marks(path)}")
-        shares = (f"{name} {counts[name]} ({counts[name] / len(part):.0%})" for name in labels)
-        lines.append(f"  classes: {', '.join(shares)}")
+        lines.append(f"  {balance(part, labels, task)}")
         length, unit = part["length"], part["unit"].iloc[0]
         lines.append(f"  {unit} in a text: median {length.median():g}, longest {length.max()}")
         lines.append(f"  texts that occur before in this file: {part['text'].duplicated().sum()}")
@@ -153,6 +175,17 @@ def describe(frame, files, labels):
             n = frame.loc[frame["split"] == other, "text"].isin(known).sum()
             lines.append(f"texts of {other} that {split} has, too: {n}{' (a leak: remove them)' if n else ''}")
     return "\n".join(lines)
+
+
+def balance(part, labels, task):
+    """Return in words what labels a split has."""
+    kind = tasks.load(task)
+    if not kind.NAMED:
+        numbers = part["label"].map(float)
+        return f"numbers: mean {numbers.mean():.4g}, SD {numbers.std():.4g}, {numbers.min():g} to {numbers.max():g}"
+    counts = part["label"].map(kind.parts).explode().value_counts()
+    shares = (f"{name} {counts.get(name, 0)} ({counts.get(name, 0) / len(part):.0%})" for name in labels)
+    return f"{'classes' if task == tasks.DEFAULT else 'labels'}: {', '.join(shares)}"
 
 
 def sizes(train):
@@ -189,7 +222,7 @@ def sizes(train):
     }
 
 
-def study_text(name, files, columns, frame, labels, model):
+def study_text(name, files, columns, frame, labels, model, task=tasks.DEFAULT):
     """Return the text of the study's file.
 
     Args:
@@ -199,6 +232,7 @@ def study_text(name, files, columns, frame, labels, model):
         frame: what `read_frame` returns.
         labels: names of the classes in order.
         model: the entry of `finetuning.models` ({folder} or {hub}), or None.
+        task: kind of the labels.
     """
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -207,7 +241,7 @@ def study_text(name, files, columns, frame, labels, model):
         yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True).strip().removesuffix("\n...")
     )
     train = frame[frame["split"] == "train"]
-    counts = train["label"].value_counts()
+    counts = train["label"].map(tasks.load(task).parts).explode().value_counts() if labels else {}
     with open(TEMPLATE, encoding="utf-8") as handle:
         template = environment.from_string(handle.read())
     return template.render(
@@ -216,8 +250,9 @@ def study_text(name, files, columns, frame, labels, model):
         rows=frame["split"].value_counts().to_dict(),
         **columns,
         by_number=", counted from 1: the files have no header" if isinstance(columns["text"], int) else "",
+        task=task,
         labels=labels,
-        counts=", ".join(str(counts[name]) for name in labels) + " rows of train",
+        counts=", ".join(str(counts.get(name, 0)) for name in labels) + " rows of train",
         n_valid=max(len(train) // 5, len(labels)),
         model=model,
         **sizes(train),
@@ -240,7 +275,7 @@ def model_entry(model, mirror=None):
     )
 
 
-def main(name, files, text, label, second=None, model=None, folder="studies", mirror=None):
+def main(name, files, text, label, second=None, model=None, folder="studies", mirror=None, task=None):
     """Look at the files and write `FOLDER/NAME.yaml`.
 
     Args:
@@ -252,6 +287,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies", mi
             pretrained on the training texts.
         folder: where the file goes.
         mirror: folder that replaces the network, or None.
+        task: kind of the labels; None: classes, unless they look like numbers to predict.
 
     Returns:
         tuple[str, str]: its path, and what was found.
@@ -276,23 +312,28 @@ def main(name, files, text, label, second=None, model=None, folder="studies", mi
             raise StudyError(f"{one} and {other} are both {named[one]}; name two columns")
     entry = model_entry(model, mirror) if model else None
     columns = columns_in(files["train"], {"text": text, "label": label, "second": second})
-    frame = read_frame(files, columns)
+    if task not in (None, *tasks.names()):
+        raise StudyError(f"TASK={task}: choose {', '.join(tasks.names())}")
+    kind = task or tasks.DEFAULT
+    frame = read_frame(files, columns, kind)
     check_headers(frame, files, columns)
-    labels = classes_of(frame)
-    check_labels(frame, files)
+    if task is None:
+        check_numbers(frame)
+    labels = classes_of(frame, kind)
+    check_labels(frame, files, kind)
     # The study itself would refuse these.
-    read_table(list(files.values()), list(files), columns, labels)
+    read_table(list(files.values()), list(files), columns, labels, kind)
     with atomic_path(path) as temporary:
-        write_text(temporary, study_text(name, files, columns, frame, labels, entry))
+        write_text(temporary, study_text(name, files, columns, frame, labels, entry, kind))
         load_study(ROOT, temporary)
-    return path, describe(frame, files, labels)
+    return path, describe(frame, files, labels, kind)
 
 
 def asked(arguments):
     """Return the words of the command line; one that is empty was not given."""
     parser = argparse.ArgumentParser(prog="make new", usage=USAGE)
     parser.add_argument("name")
-    for option in ("train", "test", "valid", "text", "label", "second", "model", "mirror"):
+    for option in ("train", "test", "valid", "text", "label", "second", "model", "mirror", "task"):
         parser.add_argument(f"--{option}", default="")
     words = parser.parse_args(arguments)
     for option in ("name", "train", "test", "text", "label"):
@@ -313,6 +354,7 @@ if __name__ == "__main__":
             words.second or None,
             words.model or None,
             mirror=words.mirror or None,
+            task=words.task or None,
         )
     except StudyError as error:
         sys.exit(f"make new: {error}")

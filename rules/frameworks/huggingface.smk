@@ -25,6 +25,7 @@ rule finetune_huggingface:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
+        **TASK,
         facts=RUN_FILES.facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),

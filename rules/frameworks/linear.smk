@@ -25,6 +25,7 @@ rule finetune_linear:
         runtime=grow("10m"),
     params:
         **LED,
+        **TASK,
         arms=LINEAR,
         splits=LINEAR_SPLITS,
         classes=class_names,
@@ -53,6 +54,7 @@ rule evaluate_linear:
         mem_mb=grow(2000),
         runtime=grow("10m"),
     params:
+        **TASK,
         arms=LINEAR,
         splits=LINEAR_SPLITS,
         classes=class_names,

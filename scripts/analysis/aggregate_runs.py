@@ -2,6 +2,7 @@
 
 import pandas
 
+import tasks
 from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
 from analysis.run_records import check_history, check_labels, check_record, check_selected, check_settings, updates_made
@@ -94,6 +95,7 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
     check_settings({path: read_json(path) for path in records.values()})
     # As objects, numbers stay what the files say: pandas would make floats of whole numbers beside an empty cell.
     table = pandas.DataFrame(rows, dtype=object)
+    check_kind(predictions, manifest.get("task", tasks.DEFAULT))
     labels, answers = read_answers(predictions)
     check_labels(list(labels), predictions[runs[0]], splits["test"])
     n_correct = answers.eq(labels, axis=0).sum().to_numpy()
@@ -104,11 +106,26 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
     table = table.assign(
         study=study,
         synthetic=bool(manifest["synthetic"]),
-        n_correct_test=n_correct,
+        n_correct_test=n_correct if lead.counted else None,
         n_test=len(labels),
-        test_accuracy=n_correct / len(labels),
+        test_accuracy=n_correct / len(labels) if lead.counted else None,
     )
     return table[[name for name in columns_of("runs") if name in table]]
+
+
+def check_kind(predictions, task):
+    """Refuse predictions of another kind of labels than the study's.
+
+    Args:
+        predictions: {run: path}.
+        task: kind of the study's labels.
+
+    Raises:
+        StudyError: their columns are another kind's.
+    """
+    for path in predictions.values():
+        if tasks.of_columns(read_frame(path).columns) is not tasks.load(task):
+            raise StudyError(f"{path}: its columns are not those of data.task {task}; run the evaluation again")
 
 
 def join_histories(runs, histories, test_curves, curved=None):

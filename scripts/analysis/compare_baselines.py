@@ -16,6 +16,7 @@ from common.files import read_json
 from common.frames import read_frame
 from finetuning.seals import check_seal
 from measures import DEFAULT, Lead, load
+from study.baselines import CONSTANT
 from study.tables import write_table
 
 
@@ -29,7 +30,10 @@ def by_model(models):
     rows = []
     for name, model in models.items():
         right, record = model["right"], model["record"]
-        low, high = binomtest(int(right.sum()), len(right)).proportion_ci(OPTIONS["level"], method="exact")
+        low = high = n_right = None
+        if model.get("led", {}).get("lead", Lead()).counted:
+            n_right = int(right.sum())
+            low, high = map(float, binomtest(n_right, len(right)).proportion_ci(OPTIONS["level"], method="exact"))
         rows.append(
             {
                 "baseline": name,
@@ -39,11 +43,11 @@ def by_model(models):
                 "n_valid": record["n_valid"],
                 "valid_accuracy": model["selected"]["valid_accuracy"],
                 "n_test": len(right),
-                "n_correct_test": int(right.sum()),
-                "test_accuracy": int(right.sum()) / len(right),
+                "n_correct_test": n_right,
+                "test_accuracy": None if n_right is None else n_right / len(right),
                 **(model["led"]["lead"].columns(model["led"]) if "led" in model else {}),
-                "exact_low": float(low),
-                "exact_high": float(high),
+                "exact_low": low,
+                "exact_high": high,
             }
         )
     return rows
@@ -61,7 +65,7 @@ def against(arms, models, options):
     """
     rows = []
     for name, model in models.items():
-        if model["record"]["model"] == "majority":
+        if model["record"]["model"] in CONSTANT:
             continue
         alike = {arm: its for arm, its in arms.items() if its[0]["n_train"] == model["record"]["n_train"]}
         compared = [row_of(arm, its, name, model, options) for arm, its in alike.items()]

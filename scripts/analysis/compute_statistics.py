@@ -81,11 +81,14 @@ def compute(arms, majority_share, options):
 
     Args:
         arms: what `load_runs` returns.
-        majority_share: share of the largest class in the validation split.
+        majority_share: share of the largest class in the validation split; None of numbers, whose runs are not judged.
         options: dict with the keys of `OPTIONS`.
     """
-    learned = judge_learning(arms, majority_share, options["alpha"])
-    n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
+    if majority_share is None:
+        learned, n_learned = None, {arm: len(runs) for arm, runs in arms.items()}
+    else:
+        learned = judge_learning(arms, majority_share, options["alpha"])
+        n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
     values = bootstrap(arms, options)
     described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
     pairs, mcnemar = compare_all(arms, values, options)
@@ -122,7 +125,7 @@ def describe_method(options, noun):
     return options | {name: text.replace("review", noun["one"]) for name, text in words.items()}
 
 
-def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, learned, options=OPTIONS):
+def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, learned=None, options=OPTIONS):
     """Write the statistics of a study.
 
     Args:
@@ -130,7 +133,7 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
         predictions: every run's predictions on test.
         run_keys: (arm, seed) of each of them.
         manifest: data/manifest.json, for the class balance of the validation split.
-        arms, pairs, mcnemar, learned: TSV files to write.
+        arms, pairs, mcnemar, learned: TSV files to write; where labels are numbers, learned is None.
         method: JSON file to write.
         options: dict with the keys of `OPTIONS`.
     """
@@ -140,7 +143,8 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options)
     paths, names = (learned, arms, pairs, mcnemar), ("learned", *TABLES)
     for path, name, table in zip(paths, names, tables, strict=True):
-        write_table(path, name, frame_rows(table))
+        if path:
+            write_table(path, name, frame_rows(table))
     write_json(method, describe_method(options, noun))
 
 

@@ -83,7 +83,9 @@ def main(runs, predictions, answers, reviews, shared_texts, run_keys, names):
         for arm in arms:
             its = [answered[key] for key in every if key[0] == arm]
             scores = [
-                summarise([load(lead.name).value(*(part[kept] for part in one[1:])) for one in its])
+                summarise(
+                    [load(lead.name).value(*(None if part is None else part[kept] for part in one[1:])) for one in its]
+                )
                 for kept in (slice(None), ~mask)
             ]
             rows.append(described(arm, *scores, right.loc[:, [arm]].to_numpy().T, mask))

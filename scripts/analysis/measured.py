@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.prediction_tables import probabilities_of, read_predictions
+from analysis.prediction_tables import arrays_of, read_predictions
 from common.arms import ARM, Arm
 from common.errors import StudyError
 
@@ -14,8 +14,7 @@ class Answered(NamedTuple):
 
     Attributes:
         path: its predictions, for messages.
-        labels, answers: (N,) classes from 0.
-        probabilities: (N, K).
+        labels, answers, probabilities: arrays, as `measures` has them.
     """
 
     path: str
@@ -31,7 +30,7 @@ class Answered(NamedTuple):
         """
         given = self.labels, self.answers, self.probabilities
         score, items = measure.value(*given), np.asarray(measure.items(*given), dtype=float)
-        if items.shape != self.labels.shape or not np.isfinite([score, *items]).all():
+        if items.shape != self.labels.shape[:1] or not np.isfinite([score, *items]).all():
             raise StudyError(
                 f"{self.path}: the measure {measure.__name__.rpartition('.')[2]} gives {score!r} and {items.size} "
                 f"values of {len(self.labels)} texts, not all of them numbers; mend {measure.__file__}"
@@ -50,14 +49,9 @@ def read_answered(paths):
     """
     found, first = {}, None
     for run, path in paths.items():
-        frame = read_predictions(path)
-        probabilities = probabilities_of(frame, path).to_numpy(dtype=float)
-        if probabilities.shape[1] == 1:
-            probabilities = np.hstack([1 - probabilities, probabilities])
-        labels, answers = (frame[name].to_numpy(dtype=int) for name in ("label", "prediction"))
-        found[run] = Answered(path, labels, answers, probabilities)
+        found[run] = Answered(path, *arrays_of(read_predictions(path), path))
         first = first or found[run]
-        if not np.array_equal(labels, first.labels):
+        if not np.array_equal(found[run].labels, first.labels):
             raise StudyError(f"{path} and {first.path} are not of the same test texts: evaluate the runs again")
     return found
 

@@ -1,7 +1,9 @@
 """The runs' answers on test: the only reader of their predictions."""
 
+import numpy as np
 import pandas
 
+import tasks
 from common.errors import StudyError
 from common.frames import read_frame
 
@@ -27,6 +29,10 @@ def read_predictions(path):
     frame = read_frame(path)
     if frame.empty:
         raise StudyError(f"{path} holds no predictions; run the evaluation again")
+    kind = tasks.of_columns(frame.columns)
+    if kind is not tasks.load(tasks.DEFAULT):
+        _check_other(frame, path, kind)
+        return frame
     given = probabilities_of(frame, path)
     classes = [str(k) for k in range(max(2, given.shape[1]))]
     known = "0 or 1" if len(classes) == 2 else f"a class from 0 to {classes[-1]}"
@@ -43,6 +49,63 @@ def read_predictions(path):
                 f"{path}, line {place + 2}: {column} {frame[column][place]!r} is not {wanted}; run the evaluation again"
             )
     return frame
+
+
+def _check_other(frame, path, kind):
+    """Refuse predictions of another kind of labels that are not whole; see `read_predictions`."""
+    given = frame.iloc[:, 3:].apply(pandas.to_numeric, errors="coerce")
+    if list(given) != list(kind.columns(given.shape[1])):
+        raise StudyError(f"{path}, line 1: its columns are {', '.join(frame)}; run the evaluation again")
+    read, wrong = kind.reader(list(given)), frame["id"] != frame.index.astype(str)
+    for place in wrong[wrong].index[:1]:
+        raise StudyError(
+            f"{path}, line {place + 2}: id {frame['id'][place]!r} is not {place}; run the evaluation again"
+        )
+    for column in ("label", "prediction"):
+        for place, cell in frame[column].items():
+            try:
+                read(cell)
+            except ValueError as error:
+                raise StudyError(
+                    f"{path}, line {place + 2}: {column} {cell!r} is {error}; run the evaluation again"
+                ) from error
+    for column in given:
+        right = given[column].between(0, 1)
+        if not right.all():
+            place = right.idxmin()
+            raise StudyError(
+                f"{path}, line {place + 2}: {column} {frame[column][place]!r} is not between 0 and 1; run the "
+                "evaluation again"
+            )
+    if given.shape[1]:
+        agrees = pandas.Series(kind.cells((given.to_numpy() >= kind.THRESHOLD).astype(int))) == frame["prediction"]
+        if not agrees.all():
+            place = agrees.idxmin()
+            raise StudyError(
+                f"{path}, line {place + 2}: prediction {frame['prediction'][place]!r} is not the labels of probability "
+                f"{kind.THRESHOLD} or more; run the evaluation again"
+            )
+
+
+def arrays_of(frame, path):
+    """Return labels, answers and probabilities of predictions as arrays, see `measures`.
+
+    Args:
+        frame: what `read_predictions` returns.
+        path: its file, for messages.
+    """
+    kind = tasks.of_columns(frame.columns)
+    if kind is not tasks.load(tasks.DEFAULT):
+        sides = (
+            kind.array([kind.reader(frame.columns[3:])(cell) for cell in frame[name]])
+            for name in ("label", "prediction")
+        )
+        given = frame.iloc[:, 3:].to_numpy(dtype=float)
+        return *sides, given if given.shape[1] else None
+    given = probabilities_of(frame, path).to_numpy(dtype=float)
+    if given.shape[1] == 1:
+        given = np.hstack([1 - given, given])
+    return *(frame[name].to_numpy(dtype=int) for name in ("label", "prediction")), given
 
 
 def probabilities_of(frame, path):

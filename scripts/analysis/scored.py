@@ -1,6 +1,7 @@
 """The study's runs with their answers on test, the input of statistics of arms."""
 
 import numpy as np
+import pandas
 
 from analysis import inference, permutations
 from analysis.contrasts import Term, interval_of
@@ -56,8 +57,9 @@ def load_runs(runs, predictions):
     scores = leading_scores(runs, files)
     arms = {}
     for key, row in zip(files, runs.to_dict("records"), strict=True):
-        accuracy = float(right[key].mean())
-        if abs(accuracy - float(row["test_accuracy"])) > 1e-9:
+        counted = row["test_accuracy"] != "" and not pandas.isna(row["test_accuracy"])
+        accuracy = float(right[key].mean()) if counted else None
+        if counted and abs(accuracy - float(row["test_accuracy"])) > 1e-9:
             raise StudyError(
                 f"{predictions[key]}: its accuracy is {accuracy!r}, runs.tsv says {row['test_accuracy']}: "
                 "build runs.tsv again"
@@ -65,7 +67,7 @@ def load_runs(runs, predictions):
         arms.setdefault(Arm(*(row[name] for name in ARM)), []).append(
             {
                 "seed": row["seed"],
-                "valid_accuracy": float(row["valid_accuracy"]),
+                "valid_accuracy": float(row["valid_accuracy"]) if counted else None,
                 "n_valid": int(row["n_valid"]),
                 "test_accuracy": accuracy,
                 "correct": right[key].to_numpy(dtype=np.float32),

@@ -2,6 +2,7 @@
 
 import os
 
+import tasks
 from common.files import atomic_path, sha256
 
 INK, FAINT, GRID = "#1f2328", "#6a737d", "#e4e7eb"
@@ -66,13 +67,10 @@ def mark_synthetic(axes, manifest):
 
 
 def majority_shares(manifest, splits):
-    """Return {split: share of the largest class}, the accuracy of always answering it.
+    """Return {split: share of the largest class or set of labels}, the accuracy of always answering it.
 
     Args:
         manifest: content of data/manifest.json.
         splits: names of splits.
     """
-    counts = {split: manifest["splits"][split] for split in splits}
-    return {
-        s: max(c.get("n_by_class") or (c["n_positive"], c["n"] - c["n_positive"])) / c["n"] for s, c in counts.items()
-    }
+    return {split: tasks.share_of_largest(manifest["splits"][split]) for split in splits}

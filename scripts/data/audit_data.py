@@ -5,6 +5,7 @@ from array import array
 
 import numpy as np
 
+import tasks
 from common.entry import run
 from common.files import read_json, read_lines, write_json, write_tsv
 from data.duplicates import find_duplicates, normalised
@@ -95,7 +96,7 @@ def measure_pieces(reviews, processor, known, limit):
     return describe_lengths([len(pieces) for pieces in encoded], unknown, limit)
 
 
-def describe_splits(labels, measured, classes=POLARITY, tokens=()):
+def describe_splits(labels, measured, classes=POLARITY, tokens=(), task=tasks.DEFAULT):
     """Yield the rows of audit.tsv on class balance and length.
 
     Args:
@@ -103,11 +104,12 @@ def describe_splits(labels, measured, classes=POLARITY, tokens=()):
         measured: {split: what `measure_pieces` returns}; empty splits are left out.
         classes: names of the classes in order.
         tokens: what `finetuning.measure_tokens` wrote of each model of others.
+        task: kind of the labels.
     """
-    # For two classes the second's share is enough.
-    for k in range(1 if len(classes) == 2 else 0, len(classes)):
+    balances = {split: dict(tasks.load(task).balance(values, classes)) for split, values in labels.items()}
+    for check in dict.fromkeys(check for balance in balances.values() for check in balance):
         for split, values in labels.items():
-            yield row(f"share {classes[k]}", split, "", values.count(k) / len(values), len(values))
+            yield row(check, split, "", balances[split][check], len(values))
     for split, values in measured.items():
         n, n_pieces = values["n"], values["n_pieces"]
         yield row("mean pieces", split, "", values["mean"], n)
@@ -186,8 +188,11 @@ def main(
     model=None,
     dictionary=None,
     tokens=(),
+    task=tasks.DEFAULT,
 ):
     """Write the audit.
+
+    Long: the checks in their order, and what each argument is.
 
     Args:
         reviews, labels: files of train, valid and test.
@@ -198,11 +203,12 @@ def main(
         classes: names of the classes in order.
         model, dictionary: SentencePiece model and fairseq's dict.txt of the checkpoint; None: no arm starts from it.
         tokens: what `finetuning.measure_tokens` wrote, a file for each model of others.
+        task: kind of the labels.
 
     Raises:
         StudyError: see `data.reviews.read_split`.
     """
-    splits = read_splits(reviews, labels, classes)
+    splits = read_splits(reviews, labels, classes, task)
     values = {split: numbers for split, (_, numbers) in splits.items()}
     texts = {split: lines for split, (lines, _) in splits.items()} | {"unlabelled": read_lines(unlabelled)}
     # <s> text </s>, or <s> first </s></s> second </s>.
@@ -212,10 +218,13 @@ def main(
         measured = {split: measure_pieces(lines, processor, known, limit) for split, lines in texts.items() if lines}
     foreign = [read_json(path) for path in tokens]
     why = {} if model else {"why": "others trained the models: what on is not known here"}
-    duplicates = find_duplicates(texts, values)
+    # Sets are compared by numbers of their own.
+    numbers = {one: number for number, one in enumerate(sorted({one for its in values.values() for one in its}))}
+    same = {split: [numbers[one] for one in its] for split, its in values.items()}
+    duplicates = find_duplicates(texts, values if task == tasks.DEFAULT else same)
     in_corpus = find_in_corpus(texts["test"], corpora) if corpora else None
     rows = [
-        *describe_splits(values, measured, classes, foreign),
+        *describe_splits(values, measured, classes, foreign, task),
         *count_duplicates(texts, duplicates),
         *find_leaks(len(texts["test"]), duplicates, in_corpus, **why),
     ]

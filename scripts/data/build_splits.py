@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+import tasks
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, sha256
@@ -76,7 +77,7 @@ def draw(labels, sizes, seed, n_classes=2):
     return samples
 
 
-def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
+def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY, task=tasks.DEFAULT):
     """Return the study's splits.
 
     Args:
@@ -86,6 +87,7 @@ def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
         n_test: test reviews, a stratified draw in the source's order; None: all.
         seed: seed of the draws.
         classes: names of the classes in order.
+        task: kind of the labels.
 
     Returns:
         dict: `train`, `valid`, `test`.
@@ -110,39 +112,47 @@ def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY):
             )
         # Valid is drawn first: then every n_train has the same valid reviews, and larger training sets contain smaller
         # ones.
-        valid, train = draw([label for _, label in pool], [n_valid, n_train], seed, len(classes))
+        valid, train = draw_rows(pool, [n_valid, n_train], seed, len(classes), task)
         splits = {"train": [pool[i] for i in train], "valid": [pool[i] for i in valid]}
-    splits["test"] = some("test", source["test"], n_test, seed, len(classes))
-    for split in SPLITS:
-        for label in sorted(set(range(len(classes))) - {label for _, label in splits[split]}):
+    splits["test"] = some("test", source["test"], n_test, seed, len(classes), task)
+    kind = tasks.load(task)
+    for split in kind.NEEDED:
+        for label in kind.lacking([label for _, label in splits[split]], len(classes)):
             name = f" ({classes[label]})" if len(classes) > 2 else ""
             remedy = f"raise data.n_{split}" + (", or lower data.n_valid" if split == "train" else "")
             raise StudyError(f"the {split} split has no review of class {label}{name}: {remedy}")
     return splits
 
 
-def split_table(source, n_train, n_valid, n_test, seed, classes):
+def split_table(source, n_train, n_valid, n_test, seed, classes, task=tasks.DEFAULT):
     """Return the study's splits of a table: its own valid stays apart; where it has none, valid is drawn from train.
 
     Args:
         source: what `data.text_tables.read_table` returns.
         n_train: texts to train on, a stratified draw; None: all that are left.
         n_valid: texts to choose the epoch by, likewise; None: all of valid, or where there is none a fifth of train.
-        n_test, seed, classes: see `split_reviews`.
+        n_test, seed, classes, task: see `split_reviews`.
 
     Raises:
         StudyError: see `split_reviews`.
     """
     if "valid" in source:
         sizes = {"train": n_train, "valid": n_valid}
-        chosen = {split: some(split, source[split], n, seed, len(classes)) for split, n in sizes.items()}
-        return split_reviews(source | chosen, None, None, n_test, seed, classes)
+        chosen = {split: some(split, source[split], n, seed, len(classes), task) for split, n in sizes.items()}
+        return split_reviews(source | chosen, None, None, n_test, seed, classes, task)
     n = len(source["train"])
     n_valid = max(n // VALID_SHARE, len(classes)) if n_valid is None else n_valid
-    return split_reviews(source, max(n - n_valid, 0) if n_train is None else n_train, n_valid, n_test, seed, classes)
+    n_train = max(n - n_valid, 0) if n_train is None else n_train
+    return split_reviews(source, n_train, n_valid, n_test, seed, classes, task)
 
 
-def some(split, rows, n, seed, n_classes):
+def draw_rows(rows, sizes, seed, n_classes, task=tasks.DEFAULT):
+    """Return what `draw` does of rows of (text, label), by the strata of the kind of their labels."""
+    strata, n_strata = tasks.load(task).strata([label for _, label in rows], n_classes)
+    return draw(strata, sizes, seed, n_strata)
+
+
+def some(split, rows, n, seed, n_classes, task=tasks.DEFAULT):
     """Return a stratified draw of n rows in their order; None: all of them.
 
     Raises:
@@ -152,7 +162,7 @@ def some(split, rows, n, seed, n_classes):
         return rows
     if n > len(rows):
         raise StudyError(f"data.n_{split} ({n}) is more than the source's {len(rows)} {split} reviews")
-    (drawn,) = draw([label for _, label in rows], [n], seed, n_classes)
+    (drawn,) = draw_rows(rows, [n], seed, n_classes, task)
     return [rows[i] for i in sorted(drawn)]
 
 
@@ -174,13 +184,7 @@ def overlaps(splits):
     return {f"{a}_{b}": sum(review in texts[a] for review, _ in splits[b]) for a, b in pairs}
 
 
-def count_classes(labels, n_classes):
-    """Return how many labels each class has; of two classes also, as ever, how many have the second."""
-    n_by_class = np.bincount(labels, minlength=n_classes).tolist()
-    return ({"n_positive": n_by_class[1]} if n_classes == 2 else {}) | {"n_by_class": n_by_class}
-
-
-def describe(splits, texts, n_unlabelled, n_classes=2):
+def describe(splits, texts, n_unlabelled, n_classes=2, task=tasks.DEFAULT):
     """Return what the manifest says of the study's text: counts, class balance, hashes, repeated reviews.
 
     Args:
@@ -188,6 +192,7 @@ def describe(splits, texts, n_unlabelled, n_classes=2):
         texts: {"unlabelled" and "pretraining": reviews left of them once valid and test reviews are out}.
         n_unlabelled: unlabelled reviews of the source.
         n_classes: how many classes there are.
+        task: kind of the labels.
     """
     n_before = {"unlabelled": n_unlabelled, "pretraining": len(splits["train"])}
     return {
@@ -195,7 +200,7 @@ def describe(splits, texts, n_unlabelled, n_classes=2):
         "splits": {
             split: {
                 "n": len(rows),
-                **count_classes([label for _, label in rows], n_classes),
+                **tasks.load(task).counts([label for _, label in rows], n_classes),
                 "sha256_review": _sha256(review for review, _ in rows),
                 "sha256_label": _sha256(label for _, label in rows),
             }
@@ -252,8 +257,11 @@ def main(
     table=None,
     settings=None,
     version=None,
+    task=tasks.DEFAULT,
 ):
     """Write the canonical splits and their manifest: all files or none.
+
+    Long: the steps in their order, and what each argument is.
 
     Args:
         source: `data.source`.
@@ -267,13 +275,14 @@ def main(
         classes: `data.labels`, names of the classes in order.
         embedded, table: see `read_source`; None for another source.
         settings, version: see `study.source_files.other_source`; None for another source.
+        task: kind of the labels (`data.task`).
 
     Raises:
         StudyError: a fault in the source, or more is asked for than it has.
     """
-    content, more, details = read_source(source, files, embedded, table, classes, settings)
+    content, more, details = read_source(source, files, embedded, table, classes, settings, task)
     split = split_table if source == "table" else split_reviews
-    splits = split(content, n_train, n_valid, n_test, split_seed, classes)
+    splits = split(content, n_train, n_valid, n_test, split_seed, classes, task)
     training = [review for review, _ in splits["train"]]
     unit = length_unit(training)
     texts = {"unlabelled": without_held_out(more, splits), "pretraining": without_held_out(training, splits)}
@@ -287,7 +296,8 @@ def main(
         "source_reviews": {name: len(rows) for name, rows in content.items()},
         # The unit `words` is left out, so that the records of earlier studies stay the same.
         **({"length_unit": unit} if unit != "words" else {}),
-        **describe(splits, texts, len(more), len(classes)),
+        **({"task": task} if task != tasks.DEFAULT else {}),
+        **describe(splits, texts, len(more), len(classes), task),
         **details,
     }
     contents = by_file(splits, reviews, labels)
@@ -299,8 +309,8 @@ def main(
 def tell(record):
     """Print what the manifest says of the splits."""
     for split, counts in record["splits"].items():
-        counted = ", ".join(f"{n} {name}" for n, name in zip(counts["n_by_class"], record["labels"], strict=True))
-        print(f"{split}: {counts['n']} reviews, {counted}")
+        named = zip(counts.get("n_by_class", counts.get("n_by_label", ())), record["labels"], strict=True)
+        print(", ".join([f"{split}: {counts['n']} reviews", *(f"{n} {name}" for n, name in named)]))
     left = record["unlabelled"]
     print(
         f"unlabelled: {left['n']} reviews ({left['n_removed_as_held_out']} identical to valid or test reviews left out)"

@@ -1,7 +1,6 @@
 """Draw the training reviews of an arm that learns from fewer: stratified, nested, seeded."""
 
-from collections import Counter
-
+import tasks
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_lines, write_lines
@@ -9,7 +8,7 @@ from data.reviews import POLARITY, read_split
 from data.subsets import nested_order
 
 
-def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POLARITY):
+def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POLARITY, task=tasks.DEFAULT):
     """Write a subset of the training reviews, in their order.
 
     Args:
@@ -18,17 +17,19 @@ def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POL
         n_train: reviews of the subset.
         seed: seed of the draw (`data.split_seed`).
         classes: names of the classes in order.
+        task: kind of the labels.
 
     Raises:
         StudyError: there are fewer training reviews, or the subset lacks a class.
     """
-    texts, values = read_split(reviews, labels, classes)
+    texts, values = read_split(reviews, labels, classes, task)
     if n_train > len(texts):
         raise StudyError(
             f"an arm's n_train is {n_train}, more than the {len(texts)} training reviews there are; lower it"
         )
-    drawn = sorted(nested_order(values, seed)[:n_train])
-    missing = sorted(set(values) - {values[i] for i in drawn})
+    kind = tasks.load(task)
+    drawn = sorted(nested_order(kind.strata(values, len(classes))[0], seed)[:n_train])
+    missing = kind.lacking([values[i] for i in drawn], len(classes))
     if missing:
         raise StudyError(
             f"an arm's n_train is {n_train}, and then {classes[missing[0]]} has no review to learn from; raise it"
@@ -36,8 +37,7 @@ def main(reviews, labels, subset, subset_labels, n_train: int, seed, classes=POL
     lines = read_lines(labels)
     write_lines(subset, [texts[i] for i in drawn])
     write_lines(subset_labels, [lines[i] for i in drawn])
-    counts = Counter(classes[values[i]] for i in drawn)
-    print(f"{n_train} of {len(texts)} training reviews: {dict(counts)}")
+    print(f"{n_train} of {len(texts)} training reviews: {dict(kind.balance([values[i] for i in drawn], classes))}")
 
 
 if __name__ == "__main__":

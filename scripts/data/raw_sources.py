@@ -1,6 +1,7 @@
 """The contents of each source of texts, read from its files: labelled splits and unlabelled texts."""
 
 import sources
+import tasks
 from common.errors import StudyError
 from data.archives import read_members
 from data.embedded_reviews import generate
@@ -95,7 +96,7 @@ def read_embedded(seed, n_labelled, n_test, n_unlabelled):
     return splits, [normalise(review) for review in content["unlabelled"]]
 
 
-def read_source(source, files, embedded, table=None, classes=(), settings=None):
+def read_source(source, files, embedded, table=None, classes=(), settings=None, task=tasks.DEFAULT):
     """Return what a source holds.
 
     Args:
@@ -105,6 +106,7 @@ def read_source(source, files, embedded, table=None, classes=(), settings=None):
         table: `data.table`, and `splits`, the split of each file.
         classes: `data.labels`, which a table is read by.
         settings: settings of one of `sources`.
+        task: `data.task`, the kind of the labels of a table.
 
     Returns:
         tuple[dict, list[str], dict]: its splits (lists of (review, label)), its unlabelled reviews, and what the
@@ -124,7 +126,7 @@ def read_source(source, files, embedded, table=None, classes=(), settings=None):
         return *read_embedded(**embedded), {}
     if source == "table":
         facts = {key: table[key] for key in ("language", "licence")} | ({"pairs": True} if "second" in table else {})
-        return read_table(files, table["splits"], table, classes), [], facts
+        return read_table(files, table["splits"], table, classes, task), [], facts
     if source in sources.names():
         return *sources.load(source).read(files, settings, classes), {}
     raise StudyError(f"data.source {source!r}: use embedded, table, cls_books_zip, cls_books_pieces or cls_archive")

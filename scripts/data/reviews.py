@@ -4,6 +4,7 @@ import html
 import re
 import unicodedata
 
+import tasks
 from common.errors import StudyError
 from common.files import read_lines, reading
 from data.words import visible
@@ -155,29 +156,28 @@ def parse_reviews(content, name):
     return [clean_review(line, f"{name}, line {n}") for n, line in enumerate(decode_lines(content, name), start=1)]
 
 
-def parse_labels(content, name, classes=POLARITY):
-    """Return the labels, ints from 0, of a file with one label a line.
+def parse_labels(content, name, classes=POLARITY, task=tasks.DEFAULT):
+    """Return the labels, of classes ints from 0, of a file with one label a line.
 
     Args:
         content: the file's bytes.
         name: how messages call the file.
         classes: names of the classes in order (`data.labels`).
+        task: kind of the labels (`data.task`).
 
     Raises:
-        StudyError: a line is not the number of a class.
+        StudyError: a line is no label of that kind.
     """
-    numbers, labels = {str(k): k for k in range(len(classes))}, []
+    read, labels = tasks.load(task).reader(classes), []
     for number, line in enumerate(decode_lines(content, name), start=1):
-        if line.strip() not in numbers:
-            wanted = f"neither 0 ({classes[0]}) nor 1 ({classes[1]})"
-            if len(classes) > 2:
-                wanted = f"no number of a class, 0 ({classes[0]}) to {len(classes) - 1} ({classes[-1]})"
-            raise StudyError(f"{name}, line {number}: label {line[:40]!r} is {wanted}")
-        labels.append(numbers[line.strip()])
+        try:
+            labels.append(read(line.strip()))
+        except ValueError as error:
+            raise StudyError(f"{name}, line {number}: label {line[:40]!r} is {error}") from error
     return labels
 
 
-def pair(reviews, labels, review_name, label_name, classes=POLARITY):
+def pair(reviews, labels, review_name, label_name, classes=POLARITY, task=tasks.DEFAULT):
     """Return the split as a list of (review, label).
 
     Raises:
@@ -188,32 +188,33 @@ def pair(reviews, labels, review_name, label_name, classes=POLARITY):
             f"{review_name} has {len(reviews)} reviews but {label_name} has {len(labels)} labels: they must have one "
             "line each per review"
         )
-    for label in sorted(set(range(len(classes))) - set(labels)):
+    for label in tasks.load(task).lacking(labels, len(classes)) if task == tasks.DEFAULT else ():
         wanted = "both classes are" if len(classes) == 2 else f"every class is ({classes[label]} has number {label})"
         raise StudyError(f"{label_name} has no review of class {label}: {wanted} needed")
     return list(zip(reviews, labels, strict=True))
 
 
-def read_split(reviews, labels, classes=POLARITY):
-    """Return the texts and the labels, ints from 0, of a split that build_splits wrote.
+def read_split(reviews, labels, classes=POLARITY, task=tasks.DEFAULT):
+    """Return the texts and the labels, of classes ints from 0, of a split that build_splits wrote.
 
     Args:
         reviews: path of its reviews.
         labels: path of its labels.
         classes: names of the classes in order (`data.labels`).
+        task: kind of the labels (`data.task`).
 
     Raises:
         StudyError: a file is missing or broken, or see `parse_labels` and `pair`.
     """
     with reading(labels), open(labels, "rb") as handle:
         content = handle.read()
-    rows = pair(read_lines(reviews), parse_labels(content, labels, classes), reviews, labels, classes)
+    rows = pair(read_lines(reviews), parse_labels(content, labels, classes, task), reviews, labels, classes, task)
     return tuple(map(list, zip(*rows, strict=True)))
 
 
-def read_splits(reviews, labels, classes=POLARITY):
+def read_splits(reviews, labels, classes=POLARITY, task=tasks.DEFAULT):
     """Return {split: what `read_split` returns} of the files of train, valid and test, in this order."""
-    return {split: read_split(*paths, classes) for split, *paths in zip(SPLITS, reviews, labels, strict=True)}
+    return {split: read_split(*paths, classes, task) for split, *paths in zip(SPLITS, reviews, labels, strict=True)}
 
 
 def parse_items(content, name, labelled=True):

@@ -9,21 +9,20 @@ import io
 import itertools
 import json
 import re
-import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
+import tasks
 from common.errors import StudyError
 from common.files import TABLES, reading, sha256
 from data.columns import as_asked, check_names, is_header, listed, numbered
 from data.parquet_rows import cells_of_parquet
 from data.reviews import BETWEEN, clean_review, decode, is_blank, normalise
+from data.table_labels import label_name, values_of
 from study.pointers import check_pointer
 
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
-# A message names up to this many labels of a file.
-SHOWN = 8
 # The first bytes of files that are no text, whatever their name.
 OTHERS = {
     b"\x1f\x8b": "this is packed with gzip; unpack it: gunzip",
@@ -243,23 +242,15 @@ def _delimiter(text, columns):
     return max(DELIMITERS, key=fit)
 
 
-def label_name(value):
-    """Return a label as it is compared: one line in composed form, and 1.0 (as tables write whole numbers) as 1.
-
-    Args:
-        value: text of a cell, or what JSON has.
-    """
-    text = unicodedata.normalize("NFC", value) if isinstance(value, str) else json.dumps(value)
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", normalise(text))
-
-
-def _check_cell(row, column, what, at):
-    """Refuse a row without a text or a label."""
+def _check_cell(row, column, what, at, empty=False):
+    """Refuse a row without a text or a label; an empty label may be one."""
     value = row[column]
+    if empty and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return
     if isinstance(value, dict | list):
         raise StudyError(f"{at}: its {what} (column {column!r}) is {value!r:.40}; write it as text")
     # pandas and JSON write a missing value as NaN, which does not equal itself.
-    if value is None or value != value or (isinstance(value, str) and is_blank(normalise(value))):
+    if value is None or value != value or (not empty and isinstance(value, str) and is_blank(normalise(value))):
         raise StudyError(f"{at} has no {what} (column {column!r}); fill it in or delete the row")
 
 
@@ -276,7 +267,7 @@ def _text_of(row, column, at):
     return clean_review(row[column], at)
 
 
-def read_examples(path, text, label, second=None, quoting="auto"):
+def read_examples(path, text, label, second=None, quoting="auto", task=tasks.DEFAULT):
     """Return the rows of a table of texts with their labels, whatever those are.
 
     Args:
@@ -285,6 +276,7 @@ def read_examples(path, text, label, second=None, quoting="auto"):
         label: label of the labels, likewise.
         second: column of the second texts, likewise, where a row is a pair of texts.
         quoting: see `read_rows`.
+        task: kind of the labels; where a label is a set, its cell may be empty, or in JSON a list.
 
     Returns:
         list[Example]: in the file's order; the texts of a pair with `BETWEEN` between them.
@@ -293,66 +285,38 @@ def read_examples(path, text, label, second=None, quoting="auto"):
         StudyError: see `read_rows`; no row at all, or a row without a text or a label.
     """
     examples, texts = [], [text] if second is None else [text, second]
+    kind = tasks.load(task)
     for place, row in read_rows(path, [*texts, label], quoting=quoting):
         at = f"{path}: {place}"
         for column, what in (*((column, "text") for column in texts), (label, "label")):
-            _check_cell(row, column, what, at)
+            _check_cell(row, column, what, at, what == "label" and kind.EMPTY)
         whole = BETWEEN.join(_text_of(row, column, at) for column in texts)
-        examples.append(Example(whole, label_name(row[label]), at))
+        said = kind.BETWEEN.join(row[label]) if isinstance(row[label], list) else row[label]
+        examples.append(Example(whole, label_name(said), at))
     if not examples:
         raise StudyError(f"{path} holds no rows; is it the right file?")
     return examples
 
 
-def read_split(split, paths, text, label, labels, second=None, quoting="auto"):
-    """Return the texts of a split with the numbers of their classes.
+def read_split(split, paths, text, label, labels, second=None, quoting="auto", task=tasks.DEFAULT):
+    """Return the texts of a split with their labels.
 
     Args:
         split: its name, for messages.
         paths: its files, read one after the other.
-        text, label, second, quoting: see `read_examples`.
+        text, label, second, quoting, task: see `read_examples`.
         labels: names of the classes in order.
 
     Returns:
-        list[tuple[str, int]]: text and class.
+        list[tuple[str, int]]: text and class, or what another kind of labels has.
 
     Raises:
         StudyError: see `read_examples`; a label that is not among `labels`, or one of them that no row has; two of
             them that are the same as compared.
     """
-    numbers = {label_name(name): number for number, name in enumerate(labels)}
-    for number, name in enumerate(labels):
-        if numbers[label_name(name)] != number:
-            other = labels[numbers[label_name(name)]]
-            raise StudyError(f"data.labels: {name!r} and {other!r} are compared as one label; take one out")
-    examples = [example for path in paths for example in read_examples(path, text, label, second, quoting)]
-    found = list(dict.fromkeys(example.label for example in examples))
-    unknown = [example for example in examples if example.label not in numbers]
-    if unknown:
-        raise StudyError(
-            f"{unknown[0].place} has the label {unknown[0].label[:40]!r}, which is not in data.labels ({_some(labels)})"
-            f"; correct the row, or let data.labels name the labels of the file ({_some(found)})"
-            f"{_header_hint(unknown[0].place, text)}"
-        )
-    for name in labels:
-        if label_name(name) not in found:
-            raise StudyError(
-                f"data.table.{split}: no row of {', '.join(paths)} has the label {name!r}, which data.labels names; "
-                "add such rows, or take it out of data.labels"
-            )
-    return [(example.text, numbers[example.label]) for example in examples]
-
-
-def _header_hint(place, text):
-    """Return what to do where the first row of a file whose columns have numbers has a label that is no class's."""
-    first = isinstance(text, int) and ": row 1 (" in place
-    return ". If that row is the header, name the columns in data.table in place of their numbers" if first else ""
-
-
-def _some(names):
-    """Return the first few of some names in words."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(name[:40] for name in names[:SHOWN]) + more
+    examples = [example for path in paths for example in read_examples(path, text, label, second, quoting, task)]
+    values = values_of(examples, split, paths, labels, task, numbered=isinstance(text, int))
+    return [(example.text, value) for example, value in zip(examples, values, strict=True)]
 
 
 def _check_copies(files, splits):
@@ -368,7 +332,7 @@ def _check_copies(files, splits):
             )
 
 
-def read_table(files, splits, table, labels):
+def read_table(files, splits, table, labels, task=tasks.DEFAULT):
     """Return the splits of a table of texts: `train`, `test`, and `valid` where it has one.
 
     Args:
@@ -376,9 +340,10 @@ def read_table(files, splits, table, labels):
         splits: the split of each.
         table: `data.table`: text and label, the columns, second, where rows are pairs, and quoting.
         labels: names of the classes in order.
+        task: kind of the labels.
 
     Returns:
-        dict[str, list[tuple[str, int]]]: text and class of each row, in the files' order.
+        dict[str, list[tuple[str, int]]]: text and label of each row, in the files' order.
 
     Raises:
         StudyError: see `read_split`; two files of the same content; a class of one example, where valid is to be drawn
@@ -389,7 +354,9 @@ def read_table(files, splits, table, labels):
     for split in dict.fromkeys(splits):
         paths = [file for file, of_file in zip(files, splits, strict=True) if of_file == split]
         columns = table["text"], table["label"], labels, table.get("second"), table.get("quoting", "auto")
-        content[split] = read_split(split, paths, *columns)
+        content[split] = read_split(split, paths, *columns, task)
+    if task != tasks.DEFAULT:
+        return content
     counts = Counter(number for _, number in content["train"])
     for number, name in enumerate(labels):
         if "valid" not in content and counts[number] < 2:

@@ -12,6 +12,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
 )
 
+import tasks
 from common.errors import StudyError
 from common.files import read_json
 from finetuning.scoring import SEGMENTS, has_segments
@@ -214,14 +215,12 @@ def with_dropout(config, settings):
     return config
 
 
-def named_classes(classes):
+def named_classes(classes, task=tasks.DEFAULT):
     """Return the fields of a configuration that count and name its classes; None: two without names."""
-    if classes is None:
-        return {"num_labels": 2}
-    return {"id2label": dict(enumerate(classes)), "label2id": {name: k for k, name in enumerate(classes)}}
+    return {"num_labels": 2} if classes is None else tasks.load(task).outputs(classes)
 
 
-def build_encoder(folder, init, seed, settings, classes=None):
+def build_encoder(folder, init, seed, settings, classes=None, task=tasks.DEFAULT):
     """Return a classifier, and the names of its new tensors: the head's, where the folder has none of its size.
 
     Args:
@@ -230,16 +229,17 @@ def build_encoder(folder, init, seed, settings, classes=None):
         seed: seed of the new weights.
         settings: `dropout`, `classifier_dropout`.
         classes: names of the classes in order; None: two without names.
+        task: kind of the labels.
 
     Raises:
         StudyError: a tensor of the encoder would stay random, or has another shape.
     """
     config = AutoConfig.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, **named_classes(classes)
+        folder, local_files_only=True, trust_remote_code=False, **named_classes(classes, task)
     )
     config = with_dropout(config, settings)
     # A multi-label classifier would turn its scores into probabilities by another function.
-    config.problem_type = None
+    config.problem_type = tasks.load(task).PROBLEM
     torch.manual_seed(seed)
     if init == "random":
         model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False).float()

@@ -84,6 +84,26 @@ def rows_by_class(model):
     return [name for name, tensor in model.named_parameters() if len(larger[name]) != len(tensor)]
 
 
+def rescaled(model, mean, spread):
+    """Return a copy of a model of one number that gives `mean` plus `spread` times what the model gives.
+
+    A run learns numbers of mean 0 and standard deviation 1, whatever their scale, and saves this copy.
+
+    Raises:
+        StudyError: the last layer has no bias to take up the mean.
+    """
+    found, rows = copy.deepcopy(model), rows_by_class(model)
+    tensors = {name: tensor for name, tensor in found.named_parameters() if name in rows}
+    if not any(tensor.ndim == 1 for tensor in tensors.values()):
+        raise StudyError(f"{type(model).__name__} has no bias in its last layer, so it learns no numbers; take another")
+    with torch.no_grad():
+        for tensor in tensors.values():
+            tensor.mul_(spread)
+            if tensor.ndim == 1:
+                tensor.add_(mean)
+    return found
+
+
 def match_head(fields, classes, place):
     """Return the row that each class has in a head that came with the model.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import tasks
 from common.errors import StudyError
 from common.files import write_tsv
 
@@ -18,7 +19,7 @@ def columns_of(n_classes):
     return (*COLUMNS[:3], *(f"probability_{k}" for k in range(n_classes)))
 
 
-def write_rows(path, labels, predictions, probabilities):
+def write_rows(path, labels, predictions, probabilities, kind=None):
     """Write a classifier's answer to each text.
 
     Args:
@@ -26,7 +27,15 @@ def write_rows(path, labels, predictions, probabilities):
             class 1), for more, `probability_0`, `probability_1`, ….
         labels, predictions: n numbers from 0.
         probabilities: (n, classes).
+        kind: module of another kind of labels (`tasks`), whose columns it gives; its arrays take the place of these.
     """
+    if kind not in (None, tasks.load(tasks.DEFAULT)):
+        shown = np.empty((len(labels), 0)) if probabilities is None else np.asarray(probabilities, dtype=float)
+        columns = (*COLUMNS[:3], *kind.columns(shown.shape[1]))
+        cells = (kind.cells(np.asarray(values)) for values in (labels, predictions))
+        rows = zip(range(len(labels)), *cells, shown.tolist(), strict=True)
+        write_tsv(path, (dict(zip(columns, (*row, *values), strict=True)) for *row, values in rows), columns)
+        return
     n_classes = probabilities.shape[1]
     columns = columns_of(n_classes)
     shown = (probabilities[:, 1:] if n_classes == 2 else probabilities).tolist()

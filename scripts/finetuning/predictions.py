@@ -1,8 +1,8 @@
 """A run's answers to the test reviews: predictions of the chosen epoch, and accuracy of every kept epoch."""
 
 import numpy as np
-import torch
 
+import tasks
 from common.errors import StudyError
 from common.files import atomic_path, read_json, read_tsv, write_tsv
 from finetuning.prediction_files import HISTORY, write_rows
@@ -10,15 +10,17 @@ from finetuning.scoring import summarize
 from measures import DEFAULT, leading, load
 
 
-def write_predictions(path, logits, labels):
+def write_predictions(path, logits, labels, problem=None):
     """Write a classifier's answer to each review.
 
     Args:
         path: TSV, see `finetuning.prediction_files.write_rows`.
         logits: float32 (n, classes).
-        labels: n labels, numbers from 0.
+        labels: n labels.
+        problem: the model's `problem_type`.
     """
-    write_rows(path, labels, logits.argmax(dim=1).tolist(), torch.softmax(logits.float(), dim=1))
+    kind = tasks.of_problem(problem)
+    write_rows(path, labels, kind.answers(logits).tolist(), kind.probabilities(logits.float()), kind)
 
 
 def write_test_curve(path, history, score_epoch, selected, predictions, tensorboard):

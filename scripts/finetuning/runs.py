@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 
+import tasks
 from common.arms import run_label
 from common.errors import StudyError
 from common.files import atomic_path, sha256, write_json, write_tsv
@@ -15,7 +16,7 @@ from frameworks.matched import OPTIONAL
 from training.accumulation import MicroBatches
 from training.batching import STEP, count_updates
 from training.loss_curves import Curves
-from training.objective import Objective
+from training.objective import Objective, OfKind
 from training.precision import choose_device, resolve_precision
 from training.process import flush_denormals, set_threads, versions
 from training.schedule import warmup_updates
@@ -57,9 +58,10 @@ class Run:
         self.record |= {**arm, "seed": seed, **self.seeds, "settings": settings}
         self.record |= {"precision": self.precision, "threads": threads, "versions": versions()}
 
-    def aim(self, labels, n_classes):
-        """Decide what training minimizes, by the labels of the run's training texts: see `Objective`."""
-        self.objective = Objective(self.settings, labels, n_classes)
+    def aim(self, labels, n_classes, task=tasks.DEFAULT):
+        """Decide what training minimizes, by the labels of the run's training texts: see `training.objective`."""
+        classes = task == tasks.DEFAULT
+        self.objective = Objective(self.settings, labels, n_classes) if classes else OfKind(tasks.load(task))
         if self.objective.weights is not None:
             self.record["class_weights"] = self.objective.weights
 

@@ -7,6 +7,7 @@ import torch
 from tqdm import tqdm
 
 import measures
+import tasks
 from finetuning.token_ids import apart
 from training.batching import length_sorted_batches
 
@@ -32,14 +33,14 @@ def pad_batch(sequences, labels=None, length=None, pad=PAD, segments=False):
 
     Args:
         sequences: list of B integer arrays, as `finetuning.token_ids` has them.
-        labels: B labels, or None.
+        labels: B labels (rows of an array of `tasks`), or None.
         length: T, tokens to pad to; None: those of the longest sequence.
         pad: id of the padding.
         segments: True where the model takes them, see `has_segments`.
 
     Returns:
         dict: input_ids, attention_mask: int64 (B, T); token_type_ids where such a model reads pairs; labels: int64
-        (B,) when given.
+        (B,), of numbers float32, of sets int64 (B, labels), when given.
     """
     length = length or max(len(sequence) for sequence in sequences)
     ids = np.full((len(sequences), length), pad, dtype=np.int64)
@@ -51,7 +52,8 @@ def pad_batch(sequences, labels=None, length=None, pad=PAD, segments=False):
     if segments and kinds.any():
         batch[SEGMENTS] = torch.from_numpy(kinds)
     if labels is not None:
-        batch["labels"] = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+        labels = np.asarray(labels)
+        batch["labels"] = torch.as_tensor(labels.astype(np.float32 if labels.dtype.kind == "f" else np.int64))
     return batch
 
 
@@ -83,32 +85,42 @@ def score(model, sequences, batch_size, progress=None):
     return logits
 
 
-def measured(name, logits, labels):
+def measured(name, logits, labels, problem=None):
     """Return {measure: its value} of scored examples; {} where no measure is named.
 
     Args:
         name: name of a measure, a list of names, or None.
         logits: float32 (n, classes).
         labels: n labels.
+        problem: the model's `problem_type`.
     """
     if name is None:
         return {}
-    probabilities = torch.softmax(torch.as_tensor(logits).double(), dim=1).numpy()
-    answers = torch.as_tensor(logits).argmax(dim=1).numpy()
-    given = np.asarray(labels, dtype=np.int64), answers, probabilities
+    kind, logits, labels = tasks.of_problem(problem), torch.as_tensor(logits), np.asarray(labels)
+    probabilities = kind.probabilities(logits.double())
+    given = (
+        labels if labels.dtype.kind == "f" else labels.astype(np.int64),
+        kind.answers(logits).numpy(),
+        None if probabilities is None else probabilities.numpy(),
+    )
     return {one: measures.load(one).value(*given) for one in ([name] if isinstance(name, str) else name)}
 
 
-def summarize(logits, labels, measure=None):
-    """Return loss (nats, mean per example), accuracy (fraction) and n_correct of scored examples.
+def summarize(logits, labels, measure=None, problem=None):
+    """Return loss (of classes nats, mean per example), accuracy (fraction) and n_correct of scored examples.
+
+    Numbers have no accuracy.
 
     Args:
         logits: float32 (n, classes).
         labels: n labels.
         measure: see `measured`: to return, too.
+        problem: the model's `problem_type`.
     """
-    labels = torch.as_tensor(np.asarray(labels, dtype=np.int64))
-    correct = int((logits.argmax(dim=1) == labels).sum())
-    loss = float(torch.nn.functional.cross_entropy(logits.double(), labels))
-    found = {"loss": loss, "accuracy": correct / len(labels), "n_correct": correct}
-    return found | measured(measure, logits, labels)
+    kind, given = tasks.of_problem(problem), np.asarray(labels)
+    labels = torch.as_tensor(given if given.dtype.kind == "f" else given.astype(np.int64))
+    found = {"loss": float(kind.loss(logits.double(), labels))}
+    if kind.COUNTED:
+        correct = int(kind.right(kind.answers(logits), labels).sum())
+        found |= {"accuracy": correct / len(labels), "n_correct": correct}
+    return found | measured(measure, logits, given, problem)

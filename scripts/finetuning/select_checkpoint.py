@@ -22,10 +22,10 @@ def choose(history, select_by="accuracy", measure=DEFAULT):
         StudyError: the history has no whole set of validation results.
     """
     chosen = describe_choice(validation_points(read_tsv(history), history, select_by, measure), select_by, measure)
-    value = f"{select_by} {chosen['value']:.6g}, " if "value" in chosen else ""
+    said = [f"{select_by} {chosen['value']:.6g}"] if "value" in chosen else []
+    said += [f"{chosen['n_correct']} correct"] if chosen["n_correct"] is not None else []
     print(
-        f"epoch {chosen['epoch']} (update {chosen['update']}): {value}{chosen['n_correct']} correct; "
-        f"{chosen['n_equal']} epoch(s) reach it"
+        f"epoch {chosen['epoch']} (update {chosen['update']}): {', '.join(said)}; {chosen['n_equal']} epoch(s) reach it"
     )
     return chosen
 

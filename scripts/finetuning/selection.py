@@ -34,7 +34,8 @@ def validation_points(rows, name, by="accuracy", leading=measures.DEFAULT):
     Raises:
         StudyError: no validation rows, an epoch without one of the metrics, a value twice or unreadable.
     """
-    points, metrics = {}, dict.fromkeys(("accuracy", "n_correct", by, leading))
+    counts = ("accuracy", "n_correct") if measures.counted(leading) else ()
+    points, metrics = {}, dict.fromkeys((*counts, by, leading))
     for line, row in enumerate(rows, start=2):
         if row["split"] != "valid" or row["metric"] not in metrics:
             continue
@@ -105,8 +106,8 @@ def describe_choice(points, by="accuracy", leading=measures.DEFAULT):
     found = {
         "epoch": best["epoch"],
         "update": best["update"],
-        "valid_accuracy": best["accuracy"],
-        "n_correct": best["n_correct"],
+        "valid_accuracy": best.get("accuracy"),
+        "n_correct": best.get("n_correct"),
         "n_equal": sum(worth(point, by) == worth(best, by) for point in points),
         "rule": RULE,
     }

@@ -7,6 +7,7 @@ import tempfile
 
 from safetensors.torch import load_file, save_file
 
+import tasks
 from common.entry import run
 from common.errors import StudyError
 from common.files import atomic_path, grant, read_json, sha256, write_json
@@ -72,7 +73,7 @@ def read(model, tokenizer, length=None):
         model.eval()(**inputs)
 
 
-def load_whole(folder, place, tokenizer, tensors, longest, classes):
+def load_whole(folder, place, tokenizer, tensors, longest, classes, task=tasks.DEFAULT):
     """Return the classifier of a model's folder after checking that every tensor has its place and that it reads texts.
 
     Args:
@@ -82,6 +83,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
         tensors: {name: tensor} of the file.
         longest: most tokens of an input.
         classes: names of the classes in order.
+        task: kind of the labels.
 
     Returns:
         tuple: the classifier, and the names of the tensors that the file lacks.
@@ -91,7 +93,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
             the longest input, or every run's check of its start would fail.
     """
     try:
-        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT, classes)
+        model, fresh = build_encoder(folder, "pretrained", 0, WITHOUT_DROPOUT, classes, task)
         read(model, tokenizer)
     except StudyError as error:
         reason = str(error).removeprefix(folder).lstrip(": ")
@@ -122,7 +124,7 @@ def load_whole(folder, place, tokenizer, tensors, longest, classes):
     return model, fresh
 
 
-def settle_head(folder, model, fresh, tensors, classes, place, new_head):
+def settle_head(folder, model, fresh, tensors, classes, place, new_head, task=tasks.DEFAULT):
     """Leave in the folder a head whose rows are the study's classes in order, or no rows; return the outcome.
 
     Lower layers of the head stay as in the file (ModernBERT's were pretrained).
@@ -132,6 +134,7 @@ def settle_head(folder, model, fresh, tensors, classes, place, new_head):
         model, fresh: what `load_whole` returned.
         tensors: {name: tensor} of the file.
         classes: names of the classes in order.
+        task: kind of the labels.
         place: see `finetuning.heads.match_head`.
         new_head: True where the settings ask for a new head.
 
@@ -143,6 +146,8 @@ def settle_head(folder, model, fresh, tensors, classes, place, new_head):
     """
     rows, path = rows_by_class(model), os.path.join(folder, "config.json")
     fields = read_json(path)
+    # A head of classes is none of numbers or of sets, whatever its names.
+    new_head = new_head or task != tasks.DEFAULT
     order = None if new_head or set(rows) & set(fresh) else match_head(fields, classes, place)
     if order is not None:
         check_head(tensors, model, place)
@@ -165,7 +170,7 @@ def save(folder, tensors):
     grant(path)
 
 
-def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False, source=None):
+def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False, source=None, task=tasks.DEFAULT):
     """Write the model's folder.
 
     Args:
@@ -176,6 +181,7 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
             ones; `n_ids`: token ids with a vector in the model; `head`: see `settle_head`; `truncation_side`;
             `tokenizer_changed`: None, or the change that makes Transformers use its file unchanged).
         classes: names of the study's classes in order.
+        task: kind of the labels.
         max_tokens: most tokens of an input, from the settings; None: as many as the model and its tokenizer take.
         new_head: True where a head that came with the model is left out.
         source: the model's folder, by the settings; None: its files are from the hub.
@@ -183,7 +189,7 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
     Raises:
         StudyError: no weights, no tokenizer, or a model that is no encoder for sequence classification.
     """
-    settings = {"classes": classes, "max_tokens": max_tokens, "new_head": new_head}
+    settings = {"classes": classes, "max_tokens": max_tokens, "new_head": new_head, "task": task}
     if source or (len(files) == 1 and os.path.isdir(files[0])):
         given = files[0] if os.path.isdir(files[0]) else os.path.dirname(files[0])
         take(given, f"finetuning.models.{name}: {source or given}", name, folder, **settings)
@@ -195,13 +201,13 @@ def main(files, name, folder, classes=POLARITY, max_tokens=None, new_head=False,
         take(source, f"finetuning.models.{name}.hub", name, folder, **settings)
 
 
-def take(source, place, name, folder, classes, max_tokens, new_head):
+def take(source, place, name, folder, classes, max_tokens, new_head, task):
     """Write the model's folder; see `main`.
 
     Args:
         source: folder that holds the model alone.
         place: its name in messages.
-        name, folder, classes, max_tokens, new_head: see `main`.
+        name, folder, classes, max_tokens, new_head, task: see `main`.
     """
     check_pointers(source, place)
     config = check_config(source, place)
@@ -217,8 +223,8 @@ def take(source, place, name, folder, classes, max_tokens, new_head):
         tensors = with_todays_names(tensors, place)
         check_wrapper(tensors, f"{prefix_of(config)}.", place)
         save(temporary, tensors)
-        model, fresh = load_whole(temporary, place, tokenizer, tensors, longest, classes)
-        head = settle_head(temporary, model, fresh, tensors, classes, place, new_head)
+        model, fresh = load_whole(temporary, place, tokenizer, tensors, longest, classes, task)
+        head = settle_head(temporary, model, fresh, tensors, classes, place, new_head, task)
         taken = load_file(os.path.join(temporary, "model.safetensors"))
         record = {
             "source_sha256": {os.path.basename(path): sha256(path) for path in [*others, *weights]},

@@ -4,6 +4,7 @@ import zipfile
 
 import numpy as np
 
+import tasks
 from common.errors import StudyError
 from common.files import atomic_path
 
@@ -37,10 +38,10 @@ def write_token_ids(path, sequences, labels):
     """Write sequences of different lengths flat.
 
     Args:
-        path: `.npz` file: ids (int32, all tokens, see `SEGMENT`), offsets (int64, n + 1), labels (int8, n; int16 beyond
-            class 127).
+        path: `.npz` file: ids (int32, all tokens, see `SEGMENT`), offsets (int64, n + 1), labels (as
+            `tasks` has them as an array: of classes int8, n, or int16 beyond class 127).
         sequences: list of n lists of ids, <s> and </s> included.
-        labels: n labels, numbers from 0.
+        labels: n labels: classes from 0, or an array of another kind of labels.
     """
     lengths = [len(sequence) for sequence in sequences]
     with atomic_path(path) as temporary:
@@ -48,7 +49,7 @@ def write_token_ids(path, sequences, labels):
             temporary,
             ids=np.concatenate([np.asarray(sequence, dtype=np.int32) for sequence in sequences]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            labels=np.asarray(labels, dtype=np.int8 if max(labels) <= np.iinfo(np.int8).max else np.int16),
+            labels=labels if isinstance(labels, np.ndarray) else tasks.load(tasks.DEFAULT).array(labels),
         )
 
 
@@ -59,7 +60,7 @@ def read_token_ids(path):
         path: the file.
 
     Returns:
-        tuple: list of n int32 arrays, and an integer array (n,) of labels.
+        tuple: list of n int32 arrays, and the array of labels.
 
     Raises:
         StudyError: the file is missing or damaged.

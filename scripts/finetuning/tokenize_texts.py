@@ -2,6 +2,7 @@
 
 import os
 
+import tasks
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json
@@ -29,16 +30,17 @@ def tokenize(tokenizer, texts, max_positions):
     return encoded["input_ids"] if segments is None else with_segments(encoded["input_ids"], segments)
 
 
-def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY):
+def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY, task=tasks.DEFAULT):
     """Write the token ids of one split.
 
     Args:
         reviews: text file, one review a line.
-        labels: text file, the number of a class a line.
+        labels: text file, a label a line.
         tokenizer: folder of Hugging Face's tokenizer.
         token_ids: `.npz` file to write (see `finetuning.token_ids`).
         max_positions: most tokens of an input; None: the limit in conversion.json beside the tokenizer.
         classes: names of the classes in order.
+        task: kind of the labels.
 
     Raises:
         StudyError: see `data.reviews.read_split`; an id that the model has no vector for; or, in an external model, a
@@ -50,7 +52,7 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
     if max_positions is None:
         record = read_json(os.path.join(tokenizer, "conversion.json"))
         max_positions, n_ids = record["max_positions"], record["n_ids"]
-    texts, values = read_split(reviews, labels, classes)
+    texts, values = read_split(reviews, labels, classes, task)
     print(f"tokenizer({reviews!r}, truncation=True, max_length={max_positions})")
     loaded = AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
     if n_ids is not None:
@@ -62,7 +64,7 @@ def main(reviews, labels, tokenizer, token_ids, max_positions, classes=POLARITY)
             f"{tokenizer}: the tokenizer gives a text the id {highest}, and the model has vectors for {n_ids} ids; "
             "name a folder whose tokenizer and weights are of one model"
         )
-    write_token_ids(token_ids, sequences, values)
+    write_token_ids(token_ids, sequences, tasks.load(task).array(values))
     print(f"{len(texts)} reviews of {reviews}")
 
 

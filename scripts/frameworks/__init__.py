@@ -28,6 +28,8 @@ DEFAULTS = {
     # True where its arms may start from `finetuning.models`, and where they read pairs of texts.
     "OTHERS_MODELS": False,
     "PAIRS": False,
+    # The kinds of labels that it learns (`tasks`).
+    "TASKS": ("classification",),
     # True where its runs have checkpoints, which are then verified, compared, exported, and scored epoch by epoch.
     "CHECKPOINTS": False,
     # The settings of `frameworks.matched.OPTIONAL` that its runs can have.

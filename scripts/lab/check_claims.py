@@ -6,6 +6,7 @@ from common.errors import StudyError
 from common.files import read_tsv, write_tsv
 from lab.claim_tables import FAILS, NOT_SETTLED, UNDECIDED, VERDICTS, part_of
 from lab.claims import check_together, read_claims
+from measures import DEFAULT, leading
 from study.tables import write_table
 
 COLUMNS = ("id", "sentence", "source", "verdict", "data")
@@ -18,10 +19,12 @@ def own_claims(tables):
     """Return what the study's table of arms asserts, as claims to be checked against the runs.
 
     Args:
-        tables: {name: rows}, with test_accuracy.tsv.
+        tables: {name: rows}, with runs.tsv and test_accuracy.tsv.
     """
     found = []
-    for row in tables["test_accuracy.tsv"]:
+    # Claims are about accuracy; where another measure leads, that table has its values.
+    led = any(leading(row) != DEFAULT for row in tables["runs.tsv"])
+    for row in () if led else tables["test_accuracy.tsv"]:
         arm, name, mean = {"arm": row["arm"]}, row["arm"], percent(row["mean"])
         common = {"source": "test_accuracy.tsv", "table": "runs.tsv", "where": arm}
         if row["sd_ddof1"]:

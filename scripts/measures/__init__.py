@@ -11,19 +11,26 @@ Required:
 
 Optional:
     EXACT (bool): items are 0 and 1 and their mean is the value, so that exact tests of shares hold.
+    BOUNDS (tuple): least and greatest value; without it 0 and 1 of a share, none of another.
+    TASKS (tuple): kinds of labels that it is for, see `tasks`; without it classification.
     items(labels, answers, probabilities): (N,) values of single texts, whose mean estimates `value`; without it they
         are jackknife pseudo-values, which takes N calls of `value`.
 
 A guest's measures are in `scripts/<room>/measures/`, and only questions name them; they have ON (the items that the
 score is over), and their guest defines the arguments of `value` and `items`.
 
-`labels` and `answers` are (N,) integers from 0, `probabilities` (N, K) of the K classes.
+`labels` and `answers` are (N,) integers from 0, `probabilities` (N, K) of the K classes; of another kind of labels what
+`tasks` has as arrays: numbers (N,) without probabilities, or 0 and 1 and the probability of each label (N, K).
 """
 
+import ast
 import functools
 import glob
 import importlib
 import os
+import re
+
+import tasks
 
 # This measure leads a study that names none.
 DEFAULT = "accuracy"
@@ -88,8 +95,9 @@ class Lead:
         name, label, unit: of the measure; `percent` where it is printed in per cent.
         higher: whether higher is better.
         exact: whether exact tests of shares hold.
+        counted: whether answers are right or wrong, so that there is an accuracy beside it.
         valid, test: columns of a run's values; another measure than accuracy has them beside those of accuracy.
-        bounds: of its values; None: not a share.
+        bounds: of its values; None: it has none.
     """
 
     def __init__(self, settings=None):
@@ -98,11 +106,12 @@ class Lead:
         measure = load(self.name)
         self.label, self.unit, self.higher = measure.LABEL, measure.UNIT, measure.HIGHER_IS_BETTER
         self.percent, self.exact = self.unit == "share", getattr(measure, "EXACT", False)
+        self.counted = counted(self.name)
         ours = self.name == DEFAULT
         self.valid, self.test = ("valid_accuracy", "test_accuracy") if ours else ("valid_score", "test_score")
         # Column of tables by epoch.
         self.curve = self.name if ours else "score"
-        self.bounds = (0.0, 1.0) if self.percent else None
+        self.bounds = getattr(measure, "BOUNDS", (0.0, 1.0) if self.percent else None)
 
     @property
     def scale(self):
@@ -150,3 +159,16 @@ def best(name):
     """Return the best value of a measure in words, such as `highest macro-F1`."""
     measure = load(name)
     return f"{'highest' if measure.HIGHER_IS_BETTER else 'lowest'} {measure.LABEL}"
+
+
+@functools.cache
+def tasks_of(name):
+    """Return the kinds of labels that a measure is for; its file is read and not run, since it may need NumPy."""
+    with open(file(name), encoding="utf-8") as handle:
+        found = re.search(r"^TASKS = (.+)$", handle.read(), re.MULTILINE)
+    return ast.literal_eval(found[1]) if found else (tasks.DEFAULT,)
+
+
+def counted(name):
+    """Tell whether the answers that a measure scores are right or wrong, so that there is an accuracy beside it."""
+    return any(tasks.load(task).COUNTED for task in tasks_of(name))

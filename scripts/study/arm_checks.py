@@ -33,6 +33,12 @@ def check_frameworks(config):
         facts, place = frameworks.load(arm["framework"]), f"finetuning.arms.{name}"
         if arm["init"] not in facts.INITS:
             yield f"{place}.init is {arm['init']}; arms of {arm['framework']} have {' or '.join(facts.INITS)}"
+        if data["task"] not in facts.TASKS:
+            able = [other for other in frameworks.names() if data["task"] in frameworks.load(other).TASKS]
+            yield (
+                f"{place}: data.task is {data['task']}, which {facts.LABEL} does not learn; set framework to "
+                f"{' or '.join(able)}"
+            )
         bare = facts.INITS == (frameworks.NONE,)
         if bare and arm["model"] != frameworks.NONE:
             yield f"{place}.model is {arm['model']}, and {facts.LABEL} starts from no model; take it out"

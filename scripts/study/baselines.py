@@ -1,8 +1,11 @@
 """The simple models of a study (`finetuning.baselines`): arms of the framework linear, of one run each."""
 
-MAJORITY = "majority"
+# Those that look at no text.
+CONSTANT = ("majority", "mean", "commonest")
 LABELS = {
-    MAJORITY: "the largest class",
+    "majority": "the largest class",
+    "mean": "the mean of train",
+    "commonest": "the commonest set of labels",
     "tfidf_words": "a linear model of words",
     "tfidf_characters": "a linear model of characters",
 }

@@ -3,7 +3,7 @@
 import difflib
 
 import measures
-from study.baselines import MAJORITY, linear_arms
+from study.baselines import CONSTANT, linear_arms
 from study.grids import cells_of
 
 BEST = "best of "
@@ -38,7 +38,7 @@ def members(operand, finetuning):
     for word in words(operand):
         if word == SIMPLE:
             found += [name for name, facts in simple.items() if facts == {"features": name, "split": "train"}]
-            found = [name for name in found if name != MAJORITY]
+            found = [name for name in found if name not in CONSTANT]
         elif word in finetuning["arms"] or word in simple:
             found.append(word)
         else:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import yaml
 
+import tasks
 from common.errors import StudyError
 from common.files import read_json, reading
 from common.machine import result_settings
@@ -168,6 +169,10 @@ def with_defaults(config, root):
     if isinstance(data, dict) and data.get("source") == "table":
         # The default sizes are those of the generated reviews.
         merged["data"] |= {"n_train": None, "n_valid": None}
+    if isinstance(data, dict) and data.get("task") in tasks.names()[1:]:
+        kind = tasks.load(data["task"])
+        merged["measure"], merged["finetuning"]["baselines"] = kind.MEASURE, list(kind.BASELINES)
+        merged["finetuning"]["evaluation"]["test_curves"] = False
     update_config(merged, config)
     finetuning = config.get("finetuning")
     if isinstance(finetuning, dict) and finetuning.get("arms") is not None:

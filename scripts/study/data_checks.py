@@ -1,6 +1,8 @@
 """Settings of `data` that contradict each other."""
 
+import measures
 import sources
+import tasks
 from common.files import TABLES
 from study.addresses import table_files
 
@@ -36,6 +38,36 @@ def check_data(data):
             yield f"data.source is {data['source']}, so data.{data['source']} must have its settings"
     elif data[data["source"]]["url"] is None:
         yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
+
+
+def check_task(config):
+    """Yield what does not fit the kind of labels: its source, names of labels, measures and simple models."""
+    data, finetuning = config["data"], config["finetuning"]
+    task = data["task"]
+    kind = tasks.load(task)
+    if task != tasks.DEFAULT and data["source"] != "table":
+        yield f"data.task is {task}, and the labels of data.source {data['source']} are classes; set source to table"
+    for name in data["labels"] if getattr(kind, "BETWEEN", None) else ():
+        if kind.BETWEEN in name:
+            yield f"data.labels: {name!r} holds {kind.BETWEEN!r}, which is between the labels of a cell; rename it"
+    places = {"measure": config["measure"], "finetuning.select_by": finetuning["select_by"]}
+    places |= {f"finetuning.measures, {name}": name for name in finetuning["measures"]}
+    places |= {f"questions, entry {n}, measure": q.get("measure") for n, q in enumerate(config["questions"] or [], 1)}
+    for place, name in places.items():
+        if name in measures.names() and task not in measures.tasks_of(name):
+            fit = [other for other in measures.names() if task in measures.tasks_of(other)]
+            yield f"{place} is {name}, which is not for data.task {task}; choose {', '.join(fit)}"
+    for name in finetuning["baselines"]:
+        if name not in kind.BASELINES:
+            yield f"finetuning.baselines: {name} is not for data.task {task}; choose of {', '.join(kind.BASELINES)}"
+    trainings = {"finetuning.training": finetuning["training"]}
+    trainings |= {f"finetuning.arms.{name}.training": arm.get("training") for name, arm in finetuning["arms"].items()}
+    for place, training in trainings.items():
+        for key in ("class_weights", "label_smoothing"):
+            if task != tasks.DEFAULT and (training or {}).get(key):
+                yield f"{place}.{key} is for classes, and data.task is {task}; take it out"
+    if task != tasks.DEFAULT and finetuning["evaluation"]["test_curves"]:
+        yield f"finetuning.evaluation.test_curves is for data.task {tasks.DEFAULT}; set it to false for {task}"
 
 
 def _check_table(data):

@@ -58,7 +58,7 @@ class Digests:
 
 
 # The meaning of settings that records of earlier versions lack, by dotted key.
-ADDED = {"measure": "accuracy"}
+ADDED = {"measure": "accuracy", "data.task": "classification"}
 
 
 def visible_files(folder):

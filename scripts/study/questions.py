@@ -9,7 +9,7 @@ import measures
 from common.errors import StudyError
 from common.files import read_json, write_text
 from common.machine import now
-from study.baselines import MAJORITY, linear_arms
+from study.baselines import CONSTANT, linear_arms
 from study.best_of import best_of_faults, is_best_of, members
 from study.guests import guests
 
@@ -59,7 +59,7 @@ def by_rule(config):
     n_train = config["finetuning"]["arms"][first].get("n_train")
     split = f"train-{n_train}" if n_train else "train"
     models = linear_arms(config["finetuning"]).items()
-    simple = [name for name, facts in models if facts["split"] == split and facts["features"] != MAJORITY]
+    simple = [name for name, facts in models if facts["split"] == split and facts["features"] not in CONSTANT]
     if simple:
         operand = f"best of {', '.join(simple)}" if len(simple) > 1 else simple[0]
         ask = f"Does {first} differ from the simple model that validation prefers?"

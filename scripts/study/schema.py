@@ -5,6 +5,7 @@ import yaml
 import frameworks
 import measures
 import sources
+import tasks
 
 
 def read_schema(path):
@@ -22,6 +23,7 @@ def read_schema(path):
     asked["measure"]["enum"] = [*measures.names(), *measures.of_guests()]
     data = schema["properties"]["data"]["properties"]
     data["source"]["enum"] += sources.names()
+    data["task"]["enum"] = tasks.names()
     data |= {name: sources.schema(name) for name in sources.names()}
     finetuning = schema["properties"]["finetuning"]["properties"]
     schema["properties"]["measure"]["enum"] = finetuning["measures"]["items"]["enum"] = measures.names()

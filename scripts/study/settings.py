@@ -8,7 +8,7 @@ from common.errors import StudyError
 from study.arm_checks import check_frameworks, check_options
 from study.baselines import check_baselines
 from study.checkpoint_checks import check_checkpoint, check_depths, check_kept, check_short_blocks
-from study.data_checks import check_data
+from study.data_checks import check_data, check_task
 from study.finetuning_checks import (
     check_case,
     check_colours,
@@ -83,6 +83,7 @@ def cross_checks(config):
     if mirror is not None and not os.path.isdir(mirror):
         yield f"mirror: there is no folder {mirror!r}; give an existing folder laid out HOST/PATH, or null"
     yield from check_data(config["data"])
+    yield from check_task(config)
     yield from check_checkpoint(config["checkpoint"])
     yield from check_guests(config)
     yield from check_grids(config["finetuning"])

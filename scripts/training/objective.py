@@ -31,6 +31,24 @@ def balanced_weights(labels, n_classes):
     return (len(labels) / (n_classes * counts)).tolist()
 
 
+class OfKind:
+    """The loss of another kind of labels than classes: its mean over examples, see `tasks`; nothing weights it."""
+
+    weights, plain = None, True
+
+    def __init__(self, kind):
+        """Take the module of the kind."""
+        self.mean = kind.loss
+
+    def size(self, labels):
+        """Return what the sum over examples is divided by: their number."""
+        return len(labels)
+
+    def sum(self, logits, labels):
+        """Return the sum over examples."""
+        return self.mean(logits, labels) * len(labels)
+
+
 class Objective:
     """Cross entropy as `torch.nn.functional.cross_entropy` has it, whatever the framework.
 

@@ -1,7 +1,8 @@
 """The runs in one table, their accuracy by arm and by epoch, and the gap between training and validation."""
 
 import measures
-from study.products import ARM, RUN, Product, Rule, figure
+from analysis.products.errors import counted
+from study.products import ARM, RUN, Product, Rule, always, figure
 
 
 def curves_of(config):
@@ -41,8 +42,10 @@ def curves(key):
     path, rule, caption, subcategory = CURVES[key]
     each = curves_of if "{measure}" in path else arm_names
     labels = {"figure": "all arms over training: {measure}"} if "{measure}" in path else {"arm": "{arm}"}
-    facts = {"each": each, "caption": caption, "subcategory": subcategory, "labels": labels}
-    table = Product(f"{key}_data", f"{path}.tsv", rule, "tables", CURVE_COLUMNS[key], each=each, page=True)
+    # Two panels: loss, and accuracy, which numbers lack.
+    when = counted if key == "training_curves" else always
+    facts = {"when": when, "each": each, "caption": caption, "subcategory": subcategory, "labels": labels}
+    table = Product(f"{key}_data", f"{path}.tsv", rule, "tables", CURVE_COLUMNS[key], when=when, each=each, page=True)
     return [*figure(key, path, rule, ("svgs", "pngs"), **facts), table]
 
 
@@ -108,6 +111,7 @@ PRODUCTS = [
         "last_valid_accuracy lowest_valid_loss_epoch lowest_valid_loss loss_gap accuracy_gap valid_loss_rise",
         caption="overfitting_runs",
         labels={"table": "gap to validation by run"},
+        when=counted,
         page=True,
         crate=True,
     ),
@@ -121,6 +125,7 @@ PRODUCTS = [
         "valid_loss_rise n_past_lowest level valid_accuracy_half_width",
         caption="overfitting_arms",
         labels={"table": "gap to validation by arm"},
+        when=counted,
         page=True,
         crate=True,
     ),
@@ -130,7 +135,7 @@ RULES = [
     Rule("tabulate_test_accuracy", {"runs": "runs"}),
     Rule("plot_accuracy_by_epoch", EPOCHS, {"arms": arm_names, "colours": colours}),
     Rule("plot_arms_by_epoch", EPOCHS, {"measures": curves_of, "colours": colours}),
-    Rule("plot_train_and_valid", EPOCHS, {"arms": arm_names, "colours": colours}),
-    Rule("measure_overfitting", {"runs": "runs", "history": "history"}),
+    Rule("plot_train_and_valid", EPOCHS, {"arms": arm_names, "colours": colours}, counted),
+    Rule("measure_overfitting", {"runs": "runs", "history": "history"}, when=counted),
     Rule("plot_arms", {"runs": "runs", "manifest": "manifest"}, {"colours": colours}),
 ]

@@ -1,9 +1,20 @@
 """Errors by review, by class, by length and by confidence."""
 
+import tasks
 from study.products import Product, Rule, figure
 
 FIGURES = ("confusion", "agreement", "calibration", "by_length")
 SUMMARY = "mean sd_ddof1 min max t_low t_high"
+
+
+def classes(config):
+    """Say whether a text has one class."""
+    return tasks.name_of(config) == tasks.DEFAULT
+
+
+def counted(config):
+    """Say whether an answer is right or wrong."""
+    return tasks.load(tasks.name_of(config)).COUNTED
 
 
 def run_keys(config):
@@ -21,7 +32,7 @@ def table(name, rule, columns, output="", **labels):
     """Return the row of a table of errors."""
     facts = {"caption": "classes", "labels": labels} if labels else {}
     return Product(
-        f"errors_{name}", f"errors/{name}.tsv", rule, output or name, columns, page=True, crate=True, **facts
+        f"errors_{name}", f"errors/{name}.tsv", rule, output or name, columns, classes, page=True, crate=True, **facts
     )
 
 
@@ -31,6 +42,7 @@ PRODUCTS = [
         "errors.tsv",
         "count_errors",
         columns="id label n_runs n_right outcome",
+        when=counted,
         caption="errors",
         labels={"table": "errors by review"},
         page=True,
@@ -43,13 +55,14 @@ PRODUCTS = [
     table("runs", "measure_errors", "arm seed n_test n_wrong confidence calibration_error"),
     table("counts", "measure_errors", "n_right n_runs n_reviews"),
     # It may contain the reviews' words.
-    Product("hardest", "errors/hardest.jsonl", "measure_errors", "hard", page=True),
+    Product("hardest", "errors/hardest.jsonl", "measure_errors", "hard", when=classes, page=True),
     *figure(
         "error_figures",
         "figures/errors/{name}",
         "measure_errors",
         ("svgs", "pngs"),
         each=lambda config: FIGURES,
+        when=classes,
         caption="errors",
         subcategory="Errors",
         labels={"figure": "{name}"},
@@ -65,7 +78,7 @@ PRODUCTS = [
     table("confusion_arms", "measure_classes", f"arm label prediction n_seeds {SUMMARY}", table="confusion by arm"),
 ]
 RULES = [
-    Rule("count_errors", {"predictions": "predictions"}),
+    Rule("count_errors", {"predictions": "predictions"}, when=counted),
     # Test reviews are read for their lengths, and for their words where the report may show them; nothing is chosen by
     # them. Other jobs wait for its tables, but figures do not.
     Rule(
@@ -76,7 +89,8 @@ RULES = [
             "show_texts": show_texts,
             "colours": lambda config: config["report"]["colours"],
         },
+        when=classes,
         priority=1,
     ),
-    Rule("measure_classes", {"confusion": "errors_confusion"}),
+    Rule("measure_classes", {"confusion": "errors_confusion"}, when=classes),
 ]

@@ -1,6 +1,6 @@
 """Arms and pairs of arms: intervals, tests, and the results of simple models."""
 
-from analysis.products.errors import run_keys
+from analysis.products.errors import counted, run_keys
 from study.products import ARM, PAIR, RUN, Product, Rule
 
 PAIRS = (
@@ -43,6 +43,7 @@ PRODUCTS = [
         "learned.tsv",
         f"{RUN} valid_accuracy n_valid majority_share p_value learned test_accuracy constant_on_test",
         "which runs learnt",
+        when=counted,
     ),
     table("baselines", "baselines.tsv", BASELINES, "simple models", "compare_baselines", "table"),
     table(

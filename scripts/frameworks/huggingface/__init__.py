@@ -9,6 +9,7 @@ ENVIRONMENT = "huggingface"
 INITS = ("pretrained", "random")
 OTHERS_MODELS = True
 PAIRS = True
+TASKS = ("classification", "regression", "multilabel")
 CHECKPOINTS = True
 OPTIONS = tuple(OPTIONAL)
 UNDECAYED = True

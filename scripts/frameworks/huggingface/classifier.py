@@ -5,6 +5,7 @@ import os
 import torch
 from safetensors import SafetensorError
 
+import tasks
 from common.errors import StudyError
 from common.files import read_json
 from finetuning.encoders import load_classifier, named_classes
@@ -19,7 +20,7 @@ HEAD = "classifier."
 INITS = ("pretrained", "random")
 
 
-def build_model(checkpoint, init, seed, settings, classes=None):
+def build_model(checkpoint, init, seed, settings, classes=None, task=tasks.DEFAULT):
     """Return a RobertaForSequenceClassification with a new head.
 
     Args:
@@ -30,6 +31,7 @@ def build_model(checkpoint, init, seed, settings, classes=None):
             (Hugging Face's) or "linear" (PyTorch's for `nn.Linear`, which is fairseq's), and `token_types`: True where
             the token-type vector is drawn and trained; False leaves it out as in fairseq.
         classes: names of the classes in order; None: two without names.
+        task: kind of the labels.
 
     Raises:
         StudyError: the folder is unusable, or anything but the classification head would stay random.
@@ -43,7 +45,7 @@ def build_model(checkpoint, init, seed, settings, classes=None):
         config = RobertaConfig.from_pretrained(
             checkpoint,
             local_files_only=True,
-            **named_classes(classes),
+            **named_classes(classes, task),
             hidden_dropout_prob=settings["dropout"],
             attention_probs_dropout_prob=settings["dropout"],
             classifier_dropout=settings["classifier_dropout"],

@@ -33,7 +33,7 @@ def main(selected, checkpoints, token_ids, predictions, batch_size, threads, rec
     sequences, labels = read_token_ids(token_ids)
     model = load_epoch(checkpoints, read_json(selected)["epoch"])
     logits = score(model, sequences, batch_size, progress="test")
-    write_predictions(predictions, logits, labels)
+    write_predictions(predictions, logits, labels, model.config.problem_type)
     if seal:
         write_seal(seal, predictions=predictions, record=record, history=history, selected=selected)
 

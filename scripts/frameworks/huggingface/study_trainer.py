@@ -7,6 +7,7 @@ import os
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+import tasks
 from common.errors import StudyError
 from common.files import grant
 from finetuning.scoring import has_segments, pad_batch, padding_of, score, summarize
@@ -29,6 +30,8 @@ class Reviews(Dataset):
     def __init__(self, path):
         self.sequences, self.labels = read_token_ids(path)
         self.lengths = [len(sequence) for sequence in self.sequences]
+        # The standard deviation of numbers, where they were divided by it.
+        self.spread = 1.0
 
     def __len__(self):
         """Return the number of reviews."""
@@ -88,6 +91,7 @@ class StudyTrainer(ResumableTrainer):
     def __init__(self, tuning, save_every, saved, merged=None, **kwargs):
         self.tuning, self.settings, self.merged = tuning, tuning.settings, merged
         self.records, self.rates = [], []
+        self.kind = tasks.of_problem(kwargs["model"].config.problem_type)
         super().__init__(tuning.save, save_every, saved, **kwargs)
         self._start_sums()
 
@@ -181,8 +185,8 @@ class StudyTrainer(ResumableTrainer):
         whole = self.size is None
         loss = objective.mean(logits, labels) if whole else objective.sum(logits, labels) / self.size
         with torch.no_grad():
-            plain = loss if whole and objective.plain else torch.nn.functional.cross_entropy(logits, labels)
-            correct = (logits.argmax(dim=1) == labels).sum()
+            plain = loss if whole and objective.plain else self.kind.loss(logits, labels)
+            correct = self.kind.right(self.kind.answers(logits), labels).sum()
             self.noted.append((plain.item(), len(labels), torch.stack([plain * len(labels), correct])))
         refuse_divergence("the training loss", self.noted[-1][0], self.state.global_step + 1, **self._told())
         return (loss, outputs) if return_outputs else loss
@@ -196,15 +200,22 @@ class StudyTrainer(ResumableTrainer):
         """Score the validation split in float32, batches sorted by length, and keep the epoch's record."""
         release_memory()
         valid = summarize(
-            score(self.model, self.eval_dataset.sequences, self.args.per_device_eval_batch_size),
+            score(
+                self.model if self.kind.COUNTED else self.merged(),
+                self.eval_dataset.sequences,
+                self.args.per_device_eval_batch_size,
+            ),
             self.eval_dataset.labels,
             self.settings.get("measure"),
+            self.kind.PROBLEM,
         )
         update = self.state.global_step
         refuse_divergence("the validation loss", valid["loss"], update, **self._told())
-        self.tuning.curves.measure("valid", update, valid["loss"], valid["accuracy"])
+        self.tuning.curves.measure("valid", update, **{key: valid[key] for key in ("loss", "accuracy") if key in valid})
         loss, correct = self.sums.tolist()
-        train = {"loss": loss / self.seen, "accuracy": correct / self.seen, "n_correct": int(correct)}
+        train = {"loss": loss / self.seen * self.train_dataset.spread**2}
+        if self.kind.COUNTED:
+            train |= {"accuracy": correct / self.seen, "n_correct": int(correct)}
         self._start_sums()
         epoch = len(self.records) + 1
         self.records.append(
@@ -217,7 +228,7 @@ class StudyTrainer(ResumableTrainer):
             }
         )
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in valid.items()}
-        self.log(metrics | {"train_epoch_loss": train["loss"], "train_epoch_accuracy": train["accuracy"]})
+        self.log(metrics | {f"train_epoch_{name}": value for name, value in train.items() if name != "n_correct"})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         if self.tuning.stops(self.records):
             # The Trainer saves this epoch's weights first.

@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import logging as transformers_logging
 
+import tasks
 from common.arms import CHECKPOINT
 from common.entry import run
 from common.errors import StudyError
@@ -20,6 +21,7 @@ from finetuning.encoders import (
     part_read,
     prove_encoder,
 )
+from finetuning.heads import rescaled
 from finetuning.parts import freeze_lower
 from finetuning.runs import Run, general_protocol, live_protocol
 from frameworks.huggingface import classifier, low_rank, study_trainer
@@ -86,29 +88,29 @@ def initialisation(model, init, drawn):
     return describe_start(model, HEAD_WEIGHTS | (ENCODER_WEIGHTS if init == "random" else {}), drawn)
 
 
-def start(tuning, checkpoint, classes):
+def start(tuning, checkpoint, classes, task=tasks.DEFAULT):
     """Return a run's model before its first update, and the distributions of its fresh weights.
 
     Args:
         tuning: the `finetuning.runs.Run`.
-        checkpoint, classes: see `main`.
+        checkpoint, classes, task: see `main`.
     """
     if tuning.init == "pretrained":
         tuning.record["heads_verified"] = read_json(os.path.join(checkpoint, "conversion.json"))["heads_verified"]
     with RecordedDraws() as recorded:
-        model = build_model(checkpoint, tuning.init, tuning.seeds["init_seed"], tuning.settings, classes)
+        model = build_model(checkpoint, tuning.init, tuning.seeds["init_seed"], tuning.settings, classes, task)
     return model, initialisation(model, tuning.init, recorded.named(model))
 
 
-def start_encoder(tuning, folder, classes):
+def start_encoder(tuning, folder, classes, task=tasks.DEFAULT):
     """Return the model of an arm that starts from an external encoder, and the names of its fresh tensors.
 
     Args:
         tuning: the `finetuning.runs.Run`.
         folder: what `finetuning.take_model` wrote.
-        classes: see `main`.
+        classes, task: see `main`.
     """
-    return build_encoder(folder, tuning.init, tuning.seeds["init_seed"], tuning.settings, classes)
+    return build_encoder(folder, tuning.init, tuning.seeds["init_seed"], tuning.settings, classes, task)
 
 
 def encoder_protocol(trainer, fresh, taken):
@@ -203,6 +205,30 @@ def protocol(trainer, drawn):
     return found
 
 
+def standardise(reviews, path):
+    """Give a split's numbers mean 0 and standard deviation 1, in place; return their (mean, spread); None: classes.
+
+    Args:
+        reviews: Reviews of train.
+        path: their file, for messages.
+
+    Raises:
+        StudyError: all numbers are equal.
+    """
+    if reviews.labels.dtype.kind != "f":
+        return None
+    mean, reviews.spread = float(reviews.labels.mean()), float(reviews.labels.std())
+    if not reviews.spread:
+        raise StudyError(f"{path}: every label of train is {mean:g}, so there is nothing to learn; correct the column")
+    reviews.labels = (reviews.labels - mean) / reviews.spread
+    return mean, reviews.spread
+
+
+def learnt_on_scale(merged, mean, spread):
+    """Return a function that returns the model to save: what `merged` returns, on the scale of the labels."""
+    return lambda: rescaled(merged(), mean, spread)
+
+
 def main(
     *,
     train,
@@ -220,6 +246,7 @@ def main(
     states,
     save_every,
     classes=None,
+    task=tasks.DEFAULT,
 ):
     """Train or resume one run, and write its checkpoints (one per epoch), history, settings and TensorBoard files.
 
@@ -241,6 +268,7 @@ def main(
         states: see `finetuning.runs.Run.resume`.
         save_every: updates between two saved states; 0: none.
         classes: names of the classes in order; None: two without names.
+        task: kind of the labels.
 
     Raises:
         StudyError: a missing or partial checkpoint, weights that were not loaded, or a run that ended early.
@@ -249,7 +277,8 @@ def main(
     tuning = Run(facts, seed, settings, threads)
     reviews = {"train": Reviews(train), "valid": Reviews(valid)}
     external = facts["model"] != CHECKPOINT
-    model, drawn = (start_encoder if external else start)(tuning, checkpoint, classes)
+    scale = standardise(reviews["train"], train)
+    model, drawn = (start_encoder if external else start)(tuning, checkpoint, classes, task)
     taken = read_json(os.path.join(checkpoint, "conversion.json")) if external else None
     limit = taken["max_positions"] if external else positions_of(model)
     longest = max(reviews["train"].lengths + reviews["valid"].lengths)
@@ -269,7 +298,9 @@ def main(
     if not external:
         train_first_position(model.roberta.encoder.layer)
     merged = restrict(model, settings, head, facts["arm"])
-    tuning.aim(reviews["train"].labels, model.config.num_labels)
+    tuning.aim(reviews["train"].labels, model.config.num_labels, task)
+    if scale:
+        merged = learnt_on_scale(merged or (lambda: model), *scale)
     trainer = make_trainer(tuning, model, reviews, save_every, tuning.resume(states, sizes, files, CODE), merged)
     tuning.start()
     trainer.train()

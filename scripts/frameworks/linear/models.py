@@ -11,11 +11,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 import measures
+import tasks
+from frameworks.linear import other_labels
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 # Arguments of the vectorizer; the model of the largest class reads no text.
 FEATURES = {
     "majority": None,
+    "mean": None,
+    "commonest": None,
     "tfidf_words": {"analyzer": "word", "ngram_range": (1, 2)},
     "tfidf_characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
 }
@@ -26,7 +30,7 @@ WORDS = {
 }
 
 
-def fit(train, features, penalty=None):
+def fit(train, features, penalty=None, task=tasks.DEFAULT):
     """Return a simple model fitted on train: a scikit-learn classifier of texts.
 
     With more than two classes, each has a model against all others, and the most confident one answers.
@@ -35,8 +39,13 @@ def fit(train, features, penalty=None):
         train: (texts, labels), labels from 0.
         features: of `FEATURES`.
         penalty: C, the inverse strength of the regularisation; None for the largest class.
+        task: kind of the labels.
     """
     texts, labels = train
+    if task != tasks.DEFAULT:
+        labels, model = tasks.load(task).array(labels), other_labels.estimator(task, penalty)
+        steps = [] if penalty is None else [TfidfVectorizer(sublinear_tf=True, **FEATURES[features])]
+        return make_pipeline(*steps, model).fit(texts, labels)
     if FEATURES[features] is None:
         # Ties go to the first class.
         return DummyClassifier(strategy="prior").fit(texts, labels)
@@ -47,7 +56,7 @@ def fit(train, features, penalty=None):
     return make_pipeline(TfidfVectorizer(sublinear_tf=True, **FEATURES[features]), model).fit(texts, labels)
 
 
-def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None):
+def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None, task=tasks.DEFAULT):
     """Fit a simple model on train; choose C by the leading measure on valid; ties go to the smallest.
 
     Args:
@@ -55,16 +64,20 @@ def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None):
         features: of `FEATURES`.
         measure: measure that leads the study.
         n_classes: number of classes; None: as many as valid has.
+        task: kind of the labels.
 
     Returns:
-        tuple: (C or None, number correct on valid, the value on valid where another measure than accuracy leads, the
-        fitted model).
+        tuple: (C or None, number correct on valid (None: the labels are numbers), the value on valid where another
+        measure than accuracy leads, the fitted model).
     """
     best, worth, lead = None, None, measures.Lead({"measure": measure})
     for penalty in (None,) if FEATURES[features] is None else PENALTIES:
-        model = fit(train, features, penalty)
-        right, value = n_correct(model.predict(valid[0]), valid[1]), None
-        if measure != measures.DEFAULT:
+        model = fit(train, features, penalty, task)
+        if task != tasks.DEFAULT:
+            right, value = other_labels.scored(model, valid, task, measure)
+        else:
+            right, value = n_correct(model.predict(valid[0]), valid[1]), None
+        if task == tasks.DEFAULT and measure != measures.DEFAULT:
             labels = np.asarray(valid[1], dtype=np.int64)
             value = measures.load(measure).value(labels, *answers(model, valid[0], n_classes or labels.max() + 1))
         now = right if value is None else lead.worth(value)
@@ -73,10 +86,12 @@ def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None):
     return best
 
 
-def described(model, features, classes):
+def described(model, features, classes, task=tasks.DEFAULT):
     """Return a fitted model's features, in words for the reader."""
     if features in WORDS:
         return WORDS[features]
+    if task != tasks.DEFAULT:
+        return other_labels.in_words(model, classes, task)
     largest = int(model.predict([""])[0])
     return f"always class {largest}" + (f" ({classes[largest]})" if len(classes) > 2 else "")
 

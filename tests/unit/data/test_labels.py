@@ -10,9 +10,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from common.errors import StudyError
 from common.figures import majority_shares
 from data.audit_data import describe_splits
-from data.build_splits import count_classes, draw, split_reviews
+from data.build_splits import draw, split_reviews
 from data.reviews import pair, parse_labels
 from frameworks.linear.models import FEATURES, answers, choose, described
+from tasks.classification import counts
 
 CLASSES = ["delivery", "payment", "product"]
 
@@ -47,8 +48,8 @@ def test_a_split_without_a_rare_class_names_it():
 
 
 def test_the_manifest_counts_each_class_and_the_bar_is_the_largest():
-    assert count_classes([0, 2, 2, 1, 2], 3) == {"n_by_class": [1, 1, 3]}
-    assert count_classes([0, 1, 1], 2) == {"n_positive": 2, "n_by_class": [1, 2]}
+    assert counts([0, 2, 2, 1, 2], 3) == {"n_by_class": [1, 1, 3]}
+    assert counts([0, 1, 1], 2) == {"n_positive": 2, "n_by_class": [1, 2]}
     manifest = {"splits": {"test": {"n": 5, "n_by_class": [1, 1, 3]}}}
     assert majority_shares(manifest, ["test"]) == {"test": 0.6}
 

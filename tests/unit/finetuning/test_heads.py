@@ -12,7 +12,7 @@ from common.errors import StudyError
 from common.files import read_json, read_tsv, write_json
 from finetuning import prove_weights, take_model
 from finetuning.encoders import build_encoder, prove_encoder
-from finetuning.heads import class_names, order_of
+from finetuning.heads import class_names, order_of, rescaled
 from support.arms import facts
 from support.encoders import TEXTS, write_encoder
 from support.studies import FINETUNING
@@ -208,3 +208,18 @@ def test_the_table_of_starts_says_whether_a_head_was_kept(plain, tmp_path):
         ("numbered", "pretrained"): "new",
         ("numbered", "random"): "new",
     }
+
+
+def test_a_model_of_numbers_is_saved_on_the_scale_of_its_labels(tmp_path):
+    write_encoder(tmp_path / "bert", "bert")
+    model, _ = build_encoder(
+        tmp_path / "bert", "pretrained", 1, {"dropout": 0.0, "classifier_dropout": 0.0}, [], "regression"
+    )
+    assert model.config.problem_type == "regression" and model.config.num_labels == 1
+    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 5, 3]])
+    model.eval()
+    with torch.no_grad():
+        wanted = 400 + 25 * model(ids).logits
+        assert torch.allclose(rescaled(model, 400.0, 25.0)(ids).logits, wanted, atol=1e-3)
+        # The model that is trained stays as it is.
+        assert torch.allclose(400 + 25 * model(ids).logits, wanted)

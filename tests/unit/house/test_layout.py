@@ -13,9 +13,9 @@ import yaml
 from support.environments import ROOT, parse_rules
 
 # What the rules import, without rules of its own; the rooms follow in the order in which the Snakefile includes them.
-LIBRARIES = ["measures", "common", "sources", "study", "training"]
+LIBRARIES = ["tasks", "measures", "common", "sources", "study", "training"]
 # Folders of plug-ins: each of them has files of the same names.
-PLUG_INS = ("frameworks", "measures", "products", "sections", "sources")
+PLUG_INS = ("frameworks", "measures", "products", "sections", "sources", "tasks")
 LARGEST_COMMON, LONGEST = 1000, 60
 # What the scripts of a framework's folder do, as their rules are called.
 STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
@@ -280,13 +280,14 @@ SOUND = {
     "scripts/common/files.py": "",
     "scripts/study/addresses.py": "",
     "scripts/training/state.py": "",
+    "scripts/tasks/classes.py": "",
     "scripts/measures/share.py": "",
     "scripts/sources/__init__.py": "",
     "tools/doctor.py": "from qa import ask\n",
     "benchmarks/speed.py": "",
     **{
         f"tests/unit/{room}/test_{room}.py": ""
-        for room in ("measures", "common", "sources", "study", "training", "data", "house", "tools")
+        for room in ("tasks", "measures", "common", "sources", "study", "training", "data", "house", "tools")
     },
     "tests/unit/qa/test_ask.py": "from qa import ask\nfrom support import studies\n",
 }

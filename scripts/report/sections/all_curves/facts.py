@@ -78,6 +78,9 @@ def panels(study):
     chosen = {(run["arm"], run["seed"]): run["best_epoch"] for run in runs.to_dict("records")}
     found = []
     for split, metric, title, words, unit in (*leading_panels(study.lead), *PANELS):
+        if not study.lead.counted:
+            # The loss of numbers is a squared distance.
+            title, words = title.replace(" (nats)", ""), words.replace(" nats", "")
         rows = history[(history["split"] == split) & (history["metric"] == metric)]
         if rows.empty or len(rows) > MOST_MARKS:
             continue

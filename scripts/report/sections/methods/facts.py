@@ -46,6 +46,7 @@ def facts(study):
         "several_frameworks": len({row["framework"] for row in first}) > 1,
         "select_by": selected_by(settings),
         "method": method,
+        "task": study.json("manifest").get("task", ""),
         "asked": ("own" if study.settings.get("questions") else "rule") if study.has("questions") else None,
         "answers": study.has("qa_summary"),
         # The course's reports cite these, where the study is compared with them.

@@ -1,0 +1,94 @@
+"""One class for each text: its number, from 0."""
+
+LABEL = "one class for each text"
+MEASURE, PROBLEM = "accuracy", None
+BASELINES = ("majority", "tfidf_words", "tfidf_characters")
+NAMED, COUNTED, EMPTY = True, True, False
+NEEDED = ("train", "valid", "test")
+
+
+def parts(cell):
+    """Return the names in a cell of a table: one."""
+    return [cell]
+
+
+def value_of(numbers, n_labels):
+    """Return what a text has by the numbers of the names in its cell."""
+    (number,) = numbers
+    return number
+
+
+def reader(labels):
+    """Return a function of a line of `*.label` that gives its value, or raises a ValueError of what is wanted."""
+    numbers = {str(k): k for k in range(len(labels))}
+
+    def read(line):
+        if line not in numbers:
+            raise ValueError(
+                f"no number of a class, 0 ({labels[0]}) to {len(labels) - 1} ({labels[-1]})"
+                if len(labels) > 2
+                else f"neither 0 ({labels[0]}) nor 1 ({labels[1]})"
+            )
+        return numbers[line]
+
+    return read
+
+
+def lacking(values, n_labels):
+    """Return the numbers of the labels that no text has."""
+    return sorted(set(range(n_labels)) - set(values))
+
+
+def strata(values, n_labels):
+    """Return the stratum of each text, from 0, and how many there are."""
+    return list(values), n_labels
+
+
+def balance(values, labels):
+    """Yield (what, its value) for the audit; of two classes the second's share says all."""
+    for k in range(1 if len(labels) == 2 else 0, len(labels)):
+        yield f"share {labels[k]}", list(values).count(k) / len(values)
+
+
+def counts(values, n_labels):
+    """Return what the manifest says of a split's labels."""
+    import numpy as np
+
+    n_by_class = np.bincount(values, minlength=n_labels).tolist()
+    return ({"n_positive": n_by_class[1]} if n_labels == 2 else {}) | {"n_by_class": n_by_class}
+
+
+def array(values):
+    """Return (n,) integers: int8, beyond class 127 int16."""
+    import numpy as np
+
+    return np.asarray(values, dtype=np.int8 if max(values) <= np.iinfo(np.int8).max else np.int16)
+
+
+def outputs(labels):
+    """Return the fields of a model's configuration that count and name what it gives."""
+    return {"id2label": dict(enumerate(labels)), "label2id": {name: k for k, name in enumerate(labels)}}
+
+
+def loss(logits, labels):
+    """Return the mean cross entropy, in nats."""
+    import torch
+
+    return torch.nn.functional.cross_entropy(logits, labels)
+
+
+def answers(logits):
+    """Return the most probable class of each text, an integer tensor (n,)."""
+    return logits.argmax(dim=1)
+
+
+def probabilities(logits):
+    """Return (n, classes) probabilities of logits."""
+    import torch
+
+    return torch.softmax(logits, dim=1)
+
+
+def right(given, labels):
+    """Return whether each answer is its label."""
+    return given == labels
