@@ -94,6 +94,36 @@ def row_of(arm, its, name, model, options):
     )
 
 
+def read_models(names, records, selected, answers, lead):
+    """Return the simple models as `by_model` takes them.
+
+    Args:
+        names: their arms.
+        records, selected, answers: run.json, selected.json and predictions of each.
+        lead: `measures.Lead` of the study.
+
+    Raises:
+        StudyError: a record is of another arm than its folder says.
+    """
+    labels, given = read_answers(dict(zip(names, answers, strict=True)))
+    models = {}
+    for name, record_file, choice in zip(names, records, selected, strict=True):
+        record = read_json(record_file)
+        if record["arm"] != name:
+            raise StudyError(
+                f"{record_file} is of the arm {record['arm']}, not of {name}: train the simple models again"
+            )
+        right = given[name].eq(labels).to_numpy(dtype=np.float32)
+        models[name] = {"record": record, "selected": read_json(choice), "right": right}
+    if lead.name != DEFAULT:
+        measure, answered = load(lead.name), read_answered(dict(zip(names, answers, strict=True)))
+        for name, model in models.items():
+            score, items = answered[name].score(measure)
+            model["led"] = {"lead": lead, "valid_score": model["selected"]["valid_score"]}
+            model["led"] |= {"test_score": score, "items": items}
+    return models
+
+
 def main(
     runs,
     predictions,
@@ -128,24 +158,8 @@ def main(
     """
     for seal, *files in zip(seals, answers, records, selected, strict=False):
         check_seal(seal, dict(zip(("predictions", "record", "selected"), files, strict=True)))
-    labels, given = read_answers(dict(zip(names, answers, strict=True)))
-    models = {}
-    for name, record_file, choice in zip(names, records, selected, strict=True):
-        record = read_json(record_file)
-        if record["arm"] != name:
-            raise StudyError(
-                f"{record_file} is of the arm {record['arm']}, not of {name}: train the simple models again"
-            )
-        right = given[name].eq(labels).to_numpy(dtype=np.float32)
-        models[name] = {"record": record, "selected": read_json(choice), "right": right}
     frame = read_frame(runs)
-    lead = Lead(frame.iloc[0])
-    if lead.name != DEFAULT:
-        measure, answered = load(lead.name), read_answered(dict(zip(names, answers, strict=True)))
-        for name, model in models.items():
-            score, items = answered[name].score(measure)
-            model["led"] = {"lead": lead, "valid_score": model["selected"]["valid_score"]}
-            model["led"] |= {"test_score": score, "items": items}
+    models = read_models(names, records, selected, answers, Lead(frame.iloc[0]))
     rows = by_model(models)
     most = max(row["n_train"] for row in rows)
     write_table(table, "baselines", [row for row in rows if row["n_train"] == most])
