@@ -15,11 +15,9 @@ import tasks
 from frameworks.linear import other_labels
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
-# Arguments of the vectorizer; the model of the largest class reads no text.
+# Arguments of the vectorizer; a model without an entry looks at nothing, as the largest class does.
 FEATURES = {
     "majority": None,
-    "mean": None,
-    "commonest": None,
     "tfidf_words": {"analyzer": "word", "ngram_range": (1, 2)},
     "tfidf_characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
 }
@@ -46,7 +44,7 @@ def fit(train, features, penalty=None, task=tasks.DEFAULT):
         labels, model = tasks.load(task).array(labels), other_labels.estimator(task, penalty)
         steps = [] if penalty is None else [TfidfVectorizer(sublinear_tf=True, **FEATURES[features])]
         return make_pipeline(*steps, model).fit(texts, labels)
-    if FEATURES[features] is None:
+    if FEATURES.get(features) is None:
         # Ties go to the first class.
         return DummyClassifier(strategy="prior").fit(texts, labels)
     # liblinear is deterministic without shuffling, and the fastest for two classes and sparse features.
@@ -71,7 +69,7 @@ def choose(train, valid, features, measure=measures.DEFAULT, n_classes=None, tas
         measure than accuracy leads, the fitted model).
     """
     best, worth, lead = None, None, measures.Lead({"measure": measure})
-    for penalty in (None,) if FEATURES[features] is None else PENALTIES:
+    for penalty in (None,) if FEATURES.get(features) is None else PENALTIES:
         model = fit(train, features, penalty, task)
         if task != tasks.DEFAULT:
             right, value = other_labels.scored(model, valid, task, measure)
