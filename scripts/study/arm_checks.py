@@ -67,19 +67,21 @@ def check_frameworks(config):
 
 
 def check_options(config):
-    """Yield what arms ask of training that their framework, the labels or the batch size cannot have.
+    """Yield training options of arms that contradict their framework, the labels or the batch size.
 
     Args:
         config: settings that agree with the schema.
     """
     finetuning, n_classes = config["finetuning"], len(config["data"]["labels"])
     for name, arm in finetuning["arms"].items():
-        facts, own = frameworks.load(arm["framework"]), arm.get("training") or {}
+        facts, given = frameworks.load(arm["framework"]), arm.get("training") or {}
         # Only a framework with checkpoints reads the study's block.
-        training = in_effect((finetuning["training"] if facts.CHECKPOINTS else {}) | own)
-        places = {key: f"finetuning.arms.{name}.training" if key in own else "finetuning.training" for key in training}
+        training = in_effect((finetuning["training"] if facts.CHECKPOINTS else {}) | given)
+        places = {
+            key: f"finetuning.arms.{name}.training" if key in given else "finetuning.training" for key in training
+        }
         for key in [key for key in OPTIONAL if key in training and key not in facts.OPTIONS]:
-            remedy = "take it out" if key in own else f"set it to null in finetuning.arms.{name}.training"
+            remedy = "take it out" if key in given else f"set it to null in finetuning.arms.{name}.training"
             others = having_words("OPTIONS")
             yield f"{places[key]}.{key}: {facts.LABEL} cannot do that; {remedy}, or set the framework to {others}"
         weights, parts = training.get("class_weights"), training.get("accumulation", 1)

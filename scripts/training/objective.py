@@ -1,4 +1,4 @@
-"""What the training of a classifier minimizes: cross entropy, with weights of the classes and smoothed labels."""
+"""The objective of a classifier's training: cross entropy, with weights of the classes and smoothed labels."""
 
 import numpy as np
 import torch
@@ -84,7 +84,7 @@ class Objective:
 
     @property
     def plain(self):
-        """Whether this is cross entropy and nothing else."""
+        """Return whether this is cross entropy and nothing else."""
         return self.weights is None and not self.smoothing
 
     def size(self, labels):

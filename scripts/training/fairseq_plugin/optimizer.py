@@ -30,7 +30,7 @@ class FusedAdamW(FairseqOptimizer):
     """
 
     # The task sets the arguments of `refuse_divergence` for the current update.
-    told = {}
+    update_facts = {}
 
     def __init__(self, cfg, params):
         super().__init__(cfg)
@@ -39,7 +39,7 @@ class FusedAdamW(FairseqOptimizer):
     def clip_grad_norm(self, max_norm, aggregate_norm_fn=None):
         """Bound the gradients' norm and return it; fairseq's message on one that is not finite has no details."""
         norm = super().clip_grad_norm(max_norm, aggregate_norm_fn)
-        refuse_divergence("the gradients' norm", float(norm), lr=self.get_lr(), **self.told)
+        refuse_divergence("the gradients' norm", float(norm), lr=self.get_lr(), **self.update_facts)
         return norm
 
     @property

@@ -86,11 +86,11 @@ class StudyTask:
         model.set_num_updates(update_num)
         self.updates = update_num + 1
         self.rates.append(optimizer.get_lr())
-        optimizer.told = self._told()
+        optimizer.update_facts = self._told()
 
         def step(part):
             loss, size, logged = self._forward(part, model, criterion)
-            refuse_divergence("the training loss", float(logged["loss"]), lr=self.rates[-1], **optimizer.told)
+            refuse_divergence("the training loss", float(logged["loss"]), lr=self.rates[-1], **optimizer.update_facts)
             if ignore_grad:
                 loss *= 0
             optimizer.backward(loss)

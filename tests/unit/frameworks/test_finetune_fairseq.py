@@ -323,7 +323,7 @@ def test_infinite_gradients_are_divergence():
     weight = torch.nn.Parameter(torch.ones(2))
     weight.grad = torch.tensor([1.0, math.inf])
     optimizer = FusedAdamW(FusedAdamWConfig(lr=[0.5]), [weight])
-    optimizer.told = {"update": 7, "section": "finetuning.training"}
+    optimizer.update_facts = {"update": 7, "section": "finetuning.training"}
     with pytest.raises(StudyError, match="the gradients' norm is inf at update 7, at a learning rate of 0.5"):
         optimizer.clip_grad_norm(0.0)
 

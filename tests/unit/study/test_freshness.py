@@ -54,7 +54,7 @@ def test_every_visible_file_of_a_folder(tmp_path):
     assert [os.path.basename(path) for path in visible_files(str(tmp_path))] == ["a", "b"]
 
 
-CONFIG = {"study": "own", "finetuning": {"training": {"lr": 0.1}}, "mirror": None}
+CONFIG = {"study": "own", "measure": "accuracy", "finetuning": {"training": {"lr": 0.1}}, "mirror": None}
 
 
 @pytest.fixture
