@@ -267,7 +267,7 @@ def test_make_gives_a_file_s_name_on_as_it_is(project):
     assert done.stdout.count(f"<{name}>") == 3, done.stdout
     # Neither the shell's substitution nor make's own.
     refused = project.make("study", "STUDY=$(shell touch pwned)x")
-    assert refused.returncode == 2 and "give a study's file" in refused.stdout
+    assert refused.returncode == 2 and "is no file" in refused.stdout
     assert not (project.folder / "pwned").exists()
 
 
