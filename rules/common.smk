@@ -84,7 +84,7 @@ GPU = int(shutil.which("nvidia-smi") is not None)
 
 # Trainings also record the leading measure.
 FINETUNING = config["finetuning"] | {"measure": config["measure"]}
-# What rules are told where another measure than accuracy leads.
+# Parameters of rules where another measure than accuracy leads.
 LED = {} if config["measure"] == measures.DEFAULT else {"measure": config["measure"]}
 # The files of the measures that choose epochs or lead, which scripts load by name.
 CHOOSING = [
@@ -259,7 +259,7 @@ def class_names(wildcards):
     return config["data"]["labels"] if tasks.load(tasks.name_of(config)).NAMED else []
 
 
-# What rules are told where labels are no classes.
+# Parameters of rules where labels are no classes.
 TASK = {} if tasks.name_of(config) == tasks.DEFAULT else {"task": tasks.name_of(config)}
 
 

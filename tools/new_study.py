@@ -34,7 +34,7 @@ USAGE = (
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # `data.labels` takes at most this many labels of this length.
 MOST_CLASSES, LONGEST_NAME = 200, 100
-# Of numbers, more different ones may be something to predict.
+# More different numbers than this may be values to predict, and no classes.
 MOST_NUMBERED = 20
 # The number of config.yaml, where the texts suffice.
 VOCABULARY, UPDATES, WARMUP, BATCH = 2400, 1800, 100, 32

@@ -257,7 +257,7 @@ def main(
         else:
             by_measure[name] = scored(name, frame, answered, names)
     judged_runs, valid, lead = {}, {}, measures.Lead(frame.iloc[0])
-    # Of numbers no table says which runs learned.
+    # No table says which runs learned where labels are numbers.
     for row in read_frame(learned).to_dict("records") if learned else ():
         judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
     for row in frame.to_dict("records"):

@@ -33,10 +33,10 @@ def main(predictions, run_keys, by_set_label):
         measured.setdefault(arm, []).append(measure(answered.labels.astype(int), answered.answers))
     rows = [
         {"arm": arm, "label": str(k), "metric": name, "n_reviews": int(n)}
-        | summarised(np.array([one[name][k] for one in of]))
-        for arm, of in measured.items()
+        | summarised(np.array([one[name][k] for one in runs_of_arm]))
+        for arm, runs_of_arm in measured.items()
         for k, n in enumerate(counts)
-        for name in of[0]
+        for name in runs_of_arm[0]
     ]
     write_table(by_set_label, "errors_by_label", rows)
 

@@ -141,12 +141,12 @@ def contrasted(arms, level):
     signs, items = (1, -1, -1, 1)[: len(arms)], [items_of(runs) for runs in arms]
     if lead_of(arms[0]).exact:
         gaps = [inference.mean_difference(*items[at : at + 2]) for at in range(0, len(arms), 2)]
-        of = inference.interaction_interval if len(arms) == 4 else inference.difference_interval
-        ends = of(*((items[:2], items[2:]) if len(arms) == 4 else items), level)
+        interval_of_contrast = inference.interaction_interval if len(arms) == 4 else inference.difference_interval
+        ends = interval_of_contrast(*((items[:2], items[2:]) if len(arms) == 4 else items), level)
         return gaps[0] - (gaps[1] if len(gaps) > 1 else 0.0), ends or (None, None)
     means = [summarise(scores_of(runs))["mean"] for runs in arms]
     difference = sum(sign * mean for sign, mean in zip(signs, means, strict=True))
-    # What sums of equal means leave in floats.
+    # Sums of equal means differ by less than this.
     difference = 0.0 if abs(difference) < 1e-12 else difference
     return difference, interval_of([Term(sign, its) for sign, its in zip(signs, items, strict=True)], difference, level)
 

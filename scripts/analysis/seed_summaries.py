@@ -1,4 +1,4 @@
-"""What tables say of a figure over an arm's seeds."""
+"""Summaries of a figure over an arm's seeds for tables."""
 
 import numpy as np
 

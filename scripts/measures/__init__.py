@@ -89,7 +89,7 @@ def leading(settings):
 
 
 class Lead:
-    """What leads a study, as its tables and figures have it.
+    """The leading measure of a study, for its tables and figures.
 
     Attributes:
         name, label, unit: of the measure; `percent` where it is printed in per cent.
@@ -115,7 +115,7 @@ class Lead:
 
     @property
     def scale(self):
-        """What a value is multiplied by where it is printed."""
+        """Return the factor of a value where it is printed."""
         return 100 if self.percent else 1
 
     @property
