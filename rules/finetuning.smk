@@ -10,10 +10,10 @@ PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
 PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
 # The first part of several that hold a split.
 PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in splits}
-# One run of each framework represents it where weights and logits are compared: the first arm's first seed.
-FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(ARMS.items()) if arm.model == CHECKPOINT}
 # The arms whose runs have checkpoints.
 TRAINED = {name: arm for name, arm in ARMS.items() if frameworks.load(arm.framework).CHECKPOINTS}
+# One run of each framework represents it where weights and logits are compared: the first arm's first seed.
+FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(TRAINED.items()) if arm.model == CHECKPOINT}
 # The starts of arms by name: the models, and the checkpoint at earlier updates.
 PROVED = {model: RUN_FILES.model_folder(model) for model in STARTS} | {
     f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
@@ -21,6 +21,8 @@ PROVED = {model: RUN_FILES.model_folder(model) for model in STARTS} | {
 # The frameworks that have rules; the others get the ones below.
 OWN_RULES = sorted(path.stem for path in pathlib.Path(ROOT, "rules", "frameworks").glob("*.smk"))
 PLAIN = [name for name in frameworks.names() if name not in OWN_RULES]
+# Those whose scoring gives probabilities alone.
+UNTRAINED = [name for name in frameworks.names() if not frameworks.load(name).CHECKPOINTS]
 
 
 # The rules of a framework that needs additional inputs come first, because others use their outputs. These are spelled
@@ -100,6 +102,7 @@ for name in PLAIN:
             train_labels=RUN_FILES.of_training_split("<results>/data/{split}.label"),
             valid="<results>/data/valid.review",
             valid_labels="<results>/data/valid.label",
+            files=RUN_FILES.further_files,
         output:
             model=directory("<results>/finetuning/{arm}/seed{seed}/model"),
             history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
@@ -112,11 +115,12 @@ for name in PLAIN:
         wildcard_constraints:
             arm=RUN_FILES.of_framework(name),
         conda:
-            f"../envs/{frameworks.load(name).ENVIRONMENT}.yaml"
+            RUN_FILES.environment(name, ROOT)
+        threads: lambda wildcards: RUN_FILES.placed(wildcards, "threads", 1)
         resources:
-            mem_mb=grow(3500),
-            runtime=grow("4h"),
+            **RUN_FILES.resources(name, 3500, 4),
         params:
+            **RUN_FILES.further_params(name, 4),
             facts=RUN_FILES.facts,
             classes=class_names,
             settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
@@ -141,11 +145,12 @@ for name in PLAIN:
         wildcard_constraints:
             arm=RUN_FILES.of_framework(name),
         conda:
-            f"../envs/{frameworks.load(name).ENVIRONMENT}.yaml"
+            RUN_FILES.environment(name, ROOT)
+        threads: lambda wildcards: RUN_FILES.placed(wildcards, "threads", 1)
         resources:
-            mem_mb=grow(2000),
-            runtime=grow("30m"),
+            **RUN_FILES.resources(name, 2000, 0.5),
         params:
+            **RUN_FILES.limit(name, 0.5),
             framework=name,
             classes=class_names,
             code=framework_digest(name, "score"),
@@ -166,7 +171,7 @@ rule join_labels:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         seal="<results>/predictions/{arm}/seed{seed}.json",
     wildcard_constraints:
-        arm=RUN_FILES.of_framework(*PLAIN),
+        arm=RUN_FILES.of_framework(*UNTRAINED),
     localrule: True
     conda:
         "../envs/data.yaml"

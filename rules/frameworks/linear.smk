@@ -1,4 +1,4 @@
-"""The simple models (`finetuning.baselines`): arms of one run each, which are no arms of `finetuning.arms`."""
+"""The simple models (`finetuning.baselines`), one run each and no arms of `finetuning.arms`; then arms on features."""
 
 # Their training splits.
 LINEAR_SPLITS = list(dict.fromkeys(arm["split"] for arm in LINEAR.values()))
@@ -60,3 +60,71 @@ rule evaluate_linear:
         classes=class_names,
     script:
         "../../scripts/frameworks/linear/score.py"
+
+
+# Features are those of a model and not of an arm: several arms may share them.
+rule extract_features:
+    input:
+        checkpoint=lambda wildcards: RUN_FILES.model_folder(wildcards.model),
+        token_ids="<results>/finetuning/token-ids/{model}/{split}.npz",
+    output:
+        table="<results>/finetuning/features/{model}/{features}/{split}.npy",
+    wildcard_constraints:
+        features="mean|first",
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        gpu=GPU,
+        mem_mb=grow(3500),
+        runtime=grow("4h"),
+    params:
+        features="{features}",
+    script:
+        "../../scripts/frameworks/linear/extract_features.py"
+
+
+rule fit_probe:
+    input:
+        train=lambda wildcards: RUN_FILES.features(wildcards, RUN_FILES.training_split(wildcards)),
+        train_labels=RUN_FILES.of_training_split("<results>/data/{split}.label"),
+        valid=lambda wildcards: RUN_FILES.features(wildcards, "valid"),
+        valid_labels="<results>/data/valid.label",
+    output:
+        model="<results>/finetuning/{arm}/seed{seed}/probe.npz",
+        history="<results>/finetuning/{arm}/seed{seed}/history.tsv",
+        run="<results>/finetuning/{arm}/seed{seed}/run.json",
+        selected="<results>/finetuning/{arm}/seed{seed}/selected.json",
+    log:
+        "<logs>/finetune_linear/{arm}/seed{seed}.log",
+    benchmark:
+        "<benchmarks>/finetune_linear/{arm}/seed{seed}.tsv"
+    wildcard_constraints:
+        arm=RUN_FILES.of_framework("linear"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(3500),
+        runtime=grow("2h"),
+    params:
+        facts=RUN_FILES.facts,
+        classes=class_names,
+        settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
+    script:
+        "../../scripts/frameworks/linear/fit_probe.py"
+
+
+rule score_probe:
+    input:
+        model="<run>/probe.npz",
+        features=lambda wildcards: RUN_FILES.features(wildcards, "test"),
+    output:
+        probabilities=temp("<results>/finetuning/{arm}/seed{seed}/test.npy"),
+    wildcard_constraints:
+        arm=RUN_FILES.of_framework("linear"),
+    conda:
+        "../../envs/huggingface.yaml"
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow("10m"),
+    script:
+        "../../scripts/frameworks/linear/score_probe.py"

@@ -2,6 +2,7 @@
 
 import pandas
 
+import frameworks
 import tasks
 from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
@@ -60,12 +61,9 @@ def read_run(run, record, selected, history, splits, n_train=None):
         other = run_label(record["arm"], record["seed"])
         raise StudyError(f"run {run_label(*run)}: its run.json says {other}; train this run again")
     check_record(path, record, splits, n_train)
-    check_selected(
-        chosen_path,
-        selected,
-        history,
-        check_history(history, record, selected.get("select_by", "accuracy"), leading(selected)),
-    )
+    if selected["epoch"] is not None or record["framework"] in frameworks.having("TRAINS"):
+        points = check_history(history, record, selected.get("select_by", "accuracy"), leading(selected))
+        check_selected(chosen_path, selected, history, points)
     chosen = {"best_epoch": selected["epoch"], "best_update": selected["update"]}
     row = {name: record[name] for name in IDENTITY} | chosen | {"valid_accuracy": selected["valid_accuracy"]}
     row |= {key: selected[key] for key in ("measure", "valid_score") if key in selected}

@@ -261,7 +261,7 @@ def main(
     for row in read_frame(learned).to_dict("records") if learned else ():
         judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
     for row in frame.to_dict("records"):
-        valid.setdefault(row["arm"], []).append(lead.worth(float(row[lead.valid])))
+        valid.setdefault(row["arm"], []).append(lead.worth(float(row[lead.valid] or "nan")))
     for name, file in zip(names, selected, strict=False):
         valid[name] = [lead.worth(float(read_json(file)[lead.valid]))]
     rows = answer(questions, read_register(register), by_measure, judged_runs, options, valid)

@@ -104,7 +104,7 @@ def main(runs, recipes, table, seeds):
     for row in read_frame(runs).to_dict("records"):
         lead = Lead(row)
         known = dict.fromkeys(("valid_accuracy", "test_accuracy", lead.valid, lead.test))
-        numbers = {key: float(row[key]) for key in known} | {"lead": lead}
+        numbers = {key: float(row[key] or "nan") for key in known} | {"lead": lead}
         arms.setdefault(row["arm"], []).append({"seed": row["seed"], "n_valid": int(row["n_valid"]), **numbers})
     write_table(table, "recipes", describe(arms, recipes))
     write_table(seeds, "recipe_runs", by_run(arms, recipes))

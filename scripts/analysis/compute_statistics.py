@@ -23,10 +23,12 @@ def judge_learning(arms, majority_share, alpha):
 
     A run did not learn when its validation accuracy at the chosen epoch is not above the majority class's share by a
     one-sided exact binomial test. Where accuracy chose the epoch, it is a maximum: the test is lenient towards the run.
+    A run without a validation result is no row.
     """
     table = pandas.DataFrame(
         [dict(zip(ARM, arm, strict=True)) | run for arm, runs in arms.items() for run in runs],
     ).rename(columns={"constant": "constant_on_test"})
+    table = table[table["valid_accuracy"].notna()]
     n_correct = (table["valid_accuracy"] * table["n_valid"]).round().astype(int)
     p_values = [
         inference.chance_p(n_right, n, majority_share) for n_right, n in zip(n_correct, table["n_valid"], strict=True)
@@ -41,7 +43,7 @@ def describe_arm(arm, runs, n_learned, values, level):
     Args:
         arm: `Arm`.
         runs: its runs.
-        n_learned: number of them that learnt.
+        n_learned: number of them that learnt; None: none has a validation result, so nobody knows.
         values: (resamples,) bootstrap accuracies; None where another measure leads.
         level: confidence.
     """
@@ -53,7 +55,9 @@ def describe_arm(arm, runs, n_learned, values, level):
     t_low, t_high = t_interval(scores, level, lead.bounds) or none
     b_low, b_high = inference.percentile_interval(values, level) if several and values is not None else none
     notes = [] if several else ["one seed: no interval, no spread over seeds"]
-    if n_learned < len(runs):
+    if n_learned is None:
+        notes.append("no validation result: whether the runs learnt is not known")
+    elif n_learned < len(runs):
         notes.append(f"{len(runs) - n_learned} of {len(runs)} runs did not learn; counted")
     best = enumerate(map(lead.worth, inference.expected_best(list(map(lead.worth, scores)))), 1)
     return {
@@ -90,7 +94,9 @@ def compute(arms, majority_share, options):
         learned = judge_learning(arms, majority_share, options["alpha"])
         n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
     values = bootstrap(arms, options)
-    described = [describe_arm(arm, runs, n_learned[arm], values[arm], options["level"]) for arm, runs in arms.items()]
+    described = [
+        describe_arm(arm, runs, n_learned.get(arm), values[arm], options["level"]) for arm, runs in arms.items()
+    ]
     pairs, mcnemar = compare_all(arms, values, options)
     tables = zip(TABLES, (described, pairs, mcnemar), strict=True)
     # As objects, an empty cell is None and a whole number stays one.

@@ -1,5 +1,6 @@
 """Curves by epoch: the points of every seed, their mean and spread, and a drawing that separates the seeds."""
 
+import frameworks
 from common.arms import ARM, SUMMARY
 from common.figures import FAINT, INK
 from measures import Lead
@@ -13,8 +14,13 @@ SPREAD = 0.74
 RING = {"s": 80, "facecolors": "none", "linewidths": 1.2, "zorder": 5}
 
 
+def by_epochs(table):
+    """Return which rows of a table are of frameworks that train by epochs."""
+    return table["framework"].isin(frameworks.having("CHECKPOINTS"))
+
+
 def metric_points(history, runs, metrics, splits):
-    """Return the rows of history.tsv for some metrics and splits, of all arms.
+    """Return the rows of history.tsv for some metrics and splits, of all arms that are trained by epochs.
 
     Args:
         history: frame of history.tsv (text).
@@ -27,6 +33,7 @@ def metric_points(history, runs, metrics, splits):
         the epoch whose checkpoint was tested.
     """
     points = history[history["metric"].isin(metrics) & history["split"].isin(splits)]
+    points = points[by_epochs(points)]
     points = points.merge(runs[[*RUN, "best_epoch"]], how="left", on=RUN)
     points = points.assign(value=points["value"].map(float), chosen=points["epoch"] == points["best_epoch"])
     return points.astype({"epoch": int, "update": int}).drop(columns="best_epoch")

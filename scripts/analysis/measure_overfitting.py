@@ -4,7 +4,7 @@ from statistics import NormalDist
 
 import pandas
 
-from analysis.epoch_curves import RUN, metric_points
+from analysis.epoch_curves import RUN, by_epochs, metric_points
 from analysis.intervals import LEVEL
 from common.arms import ARM, SUMMARY
 from common.entry import run
@@ -36,7 +36,9 @@ def last_epochs(history, runs):
     names = "last_" + points["split"] + "_" + points["metric"]
     wide = points.assign(name=names).pivot(index=[*RUN, "epoch", "update"], columns="name", values="value")
     wide = wide.reindex(columns=[f"last_{split}_{metric}" for metric in METRICS for split in SPLITS]).reset_index()
-    last = runs[[*RUN, *SIZES]].merge(wide.sort_values("epoch").drop_duplicates(RUN, keep="last"), on=RUN, how="left")
+    last = runs[by_epochs(runs)][[*RUN, *SIZES]].merge(
+        wide.sort_values("epoch").drop_duplicates(RUN, keep="last"), on=RUN, how="left"
+    )
     if last.isna().any(axis=None):
         raise StudyError("history.tsv lacks loss or accuracy of train or valid at a run's last epoch: train it again")
     lowest = wide.loc[wide.groupby(RUN)["last_valid_loss"].idxmin(), [*RUN, "epoch", "last_valid_loss"]]

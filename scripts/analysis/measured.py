@@ -7,6 +7,7 @@ import numpy as np
 from analysis.prediction_tables import arrays_of, read_predictions
 from common.arms import ARM, Arm
 from common.errors import StudyError
+from finetuning.prediction_files import hard
 
 
 class Answered(NamedTuple):
@@ -29,6 +30,11 @@ class Answered(NamedTuple):
             StudyError: the measure gives no number.
         """
         given = self.labels, self.answers, self.probabilities
+        if getattr(measure, "PROBABILITIES", False) and hard(self.probabilities):
+            raise StudyError(
+                f"{self.path} has no probabilities, which the measure {measure.LABEL} needs; give them, or ask by "
+                "another measure"
+            )
         score, items = measure.value(*given), np.asarray(measure.items(*given), dtype=float)
         if items.shape != self.labels.shape[:1] or not np.isfinite([score, *items]).all():
             raise StudyError(

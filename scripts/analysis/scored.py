@@ -44,8 +44,9 @@ def load_runs(runs, predictions):
         predictions: {(arm, seed): path of its predictions}.
 
     Returns:
-        dict: {Arm: [{seed, valid_accuracy, n_valid, test_accuracy, correct (N,), constant}]}; where another measure
-        than accuracy leads also lead (`measures.Lead`), valid_score, test_score and items, (N,) values of texts.
+        dict: {Arm: [{seed, valid_accuracy (NaN: none is known), n_valid, test_accuracy, correct (N,), constant}]}; where
+        another measure than accuracy leads also lead (`measures.Lead`), valid_score, test_score and items, (N,) values
+        of texts.
 
     Raises:
         StudyError: a run without predictions, predictions of other reviews or labels than the first run's, or an
@@ -67,7 +68,7 @@ def load_runs(runs, predictions):
         arms.setdefault(Arm(*(row[name] for name in ARM)), []).append(
             {
                 "seed": row["seed"],
-                "valid_accuracy": float(row["valid_accuracy"]) if counted else None,
+                "valid_accuracy": float(row["valid_accuracy"] or "nan") if counted else None,
                 "n_valid": int(row["n_valid"]),
                 "test_accuracy": accuracy,
                 "correct": right[key].to_numpy(dtype=np.float32),

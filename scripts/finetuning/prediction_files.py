@@ -73,7 +73,7 @@ def checked_probabilities(found, texts, classes, framework):
 
 
 def summarise(probabilities, labels):
-    """Return loss (nats, mean per text), accuracy (share) and n_correct.
+    """Return loss (nats, mean per text), accuracy (share) and n_correct; of answers without probabilities no loss.
 
     A true class of probability 0 counts as the smallest positive float, so that the loss stays finite.
 
@@ -83,5 +83,12 @@ def summarise(probabilities, labels):
     """
     labels = np.asarray(labels)
     right = int((probabilities.argmax(axis=1) == labels).sum())
+    if hard(probabilities):
+        return {"accuracy": right / len(labels), "n_correct": right}
     of_class = np.maximum(probabilities[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
     return {"loss": float(-np.log(of_class).mean()), "accuracy": right / len(labels), "n_correct": right}
+
+
+def hard(probabilities):
+    """Tell whether probabilities (n, classes) are all 0 or 1: answers that came without any."""
+    return bool(((probabilities == 0) | (probabilities == 1)).all())

@@ -6,11 +6,11 @@ import time
 
 import frameworks
 from common.entry import run as run_script
-from common.files import atomic_path, read_tsv, write_json, write_tsv
+from common.files import atomic_path, write_json
 from common.machine import job_record, now, package_versions
 from data.reviews import POLARITY, read_split
-from finetuning.prediction_files import HISTORY, checked_probabilities, summarise
-from finetuning.selection import describe_choice, validation_points
+from finetuning.plain_results import write_results
+from finetuning.prediction_files import checked_probabilities
 
 
 def main(
@@ -28,6 +28,8 @@ def main(
     run,
     selected,
     classes=POLARITY,
+    hours=None,
+    digests=None,
 ):
     """Write the run's model, its results on train and valid as one epoch, and its record.
 
@@ -41,6 +43,8 @@ def main(
         history: TSV to write.
         run, selected: JSON files to write.
         classes: names of the classes in order.
+        hours: of a framework whose arms say how long a job may take; None: it is not asked.
+        digests: {path: SHA-256} of the files that the run reads beside the texts, for its record.
 
     Raises:
         StudyError: see `data.reviews.read_split` and `finetuning.prediction_files.checked_probabilities`.
@@ -49,26 +53,29 @@ def main(
     steps = {name: importlib.import_module(f"frameworks.{framework}.{name}") for name in ("train", "score")}
     record, began = job_record({"settings": settings, "classes": list(classes)}), time.monotonic()
     splits = {"train": read_split(train, train_labels, classes), "valid": read_split(valid, valid_labels, classes)}
-    rows = []
+    limits = {} if hours is None else {"hours": hours, "threads": threads}
     with atomic_path(model) as folder:
         os.makedirs(folder, exist_ok=True)
-        steps["train"].train(*splits["train"], splits["valid"], list(classes), seed, settings, folder)
-        seconds = time.monotonic() - began
-        for split, (texts, labels) in splits.items():
-            found = checked_probabilities(steps["score"].score(folder, texts, len(classes)), texts, classes, framework)
-            rows += [
-                {"epoch": 1, "update": 1, "split": split, "metric": metric, "value": value}
-                for metric, value in summarise(found, labels).items()
-            ]
-    write_tsv(history, rows, HISTORY)
-    write_json(selected, describe_choice(validation_points(read_tsv(history), history)))
+        said = steps["train"].train(*splits["train"], splits["valid"], list(classes), seed, settings, folder, **limits)
+        said, seconds = said or {}, time.monotonic() - began
+
+        def score(texts):
+            return steps["score"].score(folder, texts, len(classes), **limits)
+
+        scored = {
+            split: (checked_probabilities(found, texts, classes, framework), labels)
+            for split, (texts, labels) in splits.items()
+            if (found := said["scores"][split] if split in said.get("scores", {}) else score(texts)) is not None
+        }
+    write_results(history, selected, scored)
     write_json(
         run,
         record
+        | ({"files": digests} if digests else {})
         | {**facts, "seed": seed, "threads": threads, "precision": "float64", "settings": settings}
         | {f"n_{split}": len(labels) for split, (_, labels) in splits.items()}
         | {"total_updates": 1, "warmup_updates": 0, "train_seconds": seconds}
-        | {"versions": package_versions(frameworks.load(framework).PACKAGES), "ended": now()},
+        | {"versions": package_versions(frameworks.load(framework).PACKAGES), **said.get("record", {}), "ended": now()},
     )
 
 

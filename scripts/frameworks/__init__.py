@@ -13,6 +13,8 @@ Optional, with the defaults of `DEFAULTS`: see there.
 
 A framework without a file in `rules/frameworks/` has two modules: `train`, with
 `train(texts, labels, valid, classes, seed, settings, folder)`, and `score`, with `score(folder, texts, n_classes)`.
+`train` may return a dict: `scores`, {split: probabilities, or None where the split is not scored}, which `score` is
+then not asked for; and `record`, more entries of run.json.
 """
 
 import functools
@@ -52,6 +54,15 @@ DEFAULTS = {
     "RECIPE": "",
     # The words of an exported model's card for the trainer.
     "TRAINER": "",
+    # Keys of SETTINGS that say where a job runs, on which no result depends: conda, threads, mem_mb, gpu, hours.
+    "PLACED": (),
+    # True where its runs are trained here; and a function of the arm: True where its runs have a validation result.
+    "TRAINS": True,
+    "VALIDATED": lambda arm: True,
+    # The words of the methods for its runs where they are not trained by epochs, after `The runs of ARMS`.
+    "METHOD": "were trained once each, without a choice of epochs",
+    # Files that a run reads beside the texts: None, or a function of the arm and the seed.
+    "READS": None,
     # The settings of its runs besides the arm's: a function of `finetuning` and the arm.
     "arm_settings": lambda finetuning, arm: {},
     # Requests of an arm that it cannot meet and these facts do not cover: messages, from `finetuning` and a name.

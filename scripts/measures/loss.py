@@ -3,6 +3,8 @@
 import numpy as np
 
 LABEL, UNIT, HIGHER_IS_BETTER = "loss", "nats", False
+# It means nothing of answers without probabilities.
+PROBABILITIES = True
 
 
 def value(labels, answers, probabilities):

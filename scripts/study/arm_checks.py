@@ -5,7 +5,7 @@ from common.arms import CHECKPOINT
 from frameworks.matched import OPTIONAL, in_effect
 
 # These keys of an arm concern weights, so only a framework with checkpoints reads them.
-OF_WEIGHTS = ("match", "protocol", "at_update", "freeze")
+OF_WEIGHTS = ("match", "protocol", "at_update", "freeze", "training")
 
 
 def fill_arms(finetuning):

@@ -2,6 +2,7 @@
 
 import difflib
 
+import frameworks
 import measures
 from study.baselines import CONSTANT, linear_arms
 from study.grids import cells_of
@@ -76,6 +77,10 @@ def best_of_faults(operand, arms, finetuning, measure):
         yield f"{operand} has {len(found)} to choose from; name two or more, or the one without `best of`"
     if len({name in simple for name in found}) > 1:
         yield f"{operand}: arms and simple models are chosen apart; name two operands"
+    for name in found:
+        arm = finetuning["arms"].get(name)
+        if arm and not frameworks.load(arm["framework"]).VALIDATED(arm):
+            yield f"{operand}: {name} has no validation result to be chosen by; leave it out, or give it one"
     for other in arms:
         shared = found if other == operand else set(members(other, finetuning) if is_best_of(other) else [other])
         if other != operand and (twice := [name for name in found if name in shared]):

@@ -96,7 +96,7 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
     # The pretraining's checkpoint has the language-model head; an exported model is in the form of others' models.
     trained = count(size, (*ENCODER, "head", "lm_head"))
     weights = {name: mean_parameters(config, name, counted, models or {}) for name, counted in weights.items()}
-    exported = max(weights[name] for name in frameworks.having("OTHERS_MODELS"))
+    exported = max(weights[name] for name in frameworks.having("OTHERS_MODELS") if name in weights)
     need = dict.fromkeys(("downloads", "corpus", "checkpoint", "fine-tuned checkpoints", "saved states", "models"), 0)
     need["downloads"] = downloads
     if "build_corpus" in jobs:

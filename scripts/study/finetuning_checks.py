@@ -11,7 +11,7 @@ from study.hub import WEIGHTS, lacking
 # yellow 1.3.
 LEAST_CONTRAST = 2
 # These names are beside the arms' folders in results/<study>/finetuning.
-FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models")
+FOLDERS = ("data-bin", "pieces", "token-ids", "logits", "models", "features")
 
 
 def check_subsets(config):

@@ -1,10 +1,12 @@
 """The files of arms, models and splits: input functions and parameters of the rules."""
 
+import math
 import os
 import re
 
 from snakemake.io import local
 
+import frameworks
 from common.arms import CHECKPOINT, arms_in
 from study.addresses import hub_addresses
 from study.freshness import visible_files
@@ -68,6 +70,11 @@ class RunFiles:
             f"<results>/finetuning/token-ids/{self.arms[wildcards.arm].model}/{split}.npz"
         )
 
+    def features(self, wildcards, split):
+        """Return a split's frozen features by the arm's model."""
+        arm = self.arm(wildcards)
+        return self.path(f"<results>/finetuning/features/{arm['model']}/{arm['features']}/{split}.npy")
+
     def training_split(self, wildcards):
         """Return the split that the wildcard's arm learns from."""
         n_train = self.arm(wildcards).get("n_train")
@@ -80,6 +87,50 @@ class RunFiles:
     def training_ids(self, wildcards):
         """Return the token ids that the wildcard's arm learns from."""
         return self.token_ids(self.training_split(wildcards))(wildcards)
+
+    def further_files(self, wildcards):
+        """Return the files that the wildcards' run reads beside the texts, by its framework's facts."""
+        reads = frameworks.load(self.arms[wildcards.arm].framework).READS
+        return [local(file) for file in reads(self.arm(wildcards), int(wildcards.seed))] if reads else []
+
+    def placed(self, wildcards, key, default):
+        """Return what the wildcard's arm says of where its jobs run, or the default."""
+        value = self.arm(wildcards).get(key)
+        return default if value is None else value
+
+    def environment(self, name, root):
+        """Return the environment of a framework's jobs, or where an arm may name one, a function of the wildcards."""
+        facts = frameworks.load(name)
+        usual = os.path.join(root, "envs", f"{facts.ENVIRONMENT}.yaml")
+        if "conda" not in facts.PLACED:
+            return usual
+        return lambda wildcards: os.path.abspath(self.placed(wildcards, "conda", usual))
+
+    def resources(self, name, mem_mb, hours):
+        """Return the resources of a framework's jobs: an arm's, where it may say so, else these, by the attempt."""
+        found = {
+            "mem_mb": lambda wildcards, attempt: self.placed(wildcards, "mem_mb", mem_mb) * attempt,
+            # The job's clock runs while it starts and checks, too.
+            "runtime": lambda wildcards, attempt: math.ceil(60 * self.placed(wildcards, "hours", hours) * attempt) + 5,
+        }
+        return found | ({"gpu": lambda wildcards: self.placed(wildcards, "gpu", 0)} if self.places(name, "gpu") else {})
+
+    def places(self, name, key):
+        """Tell whether the arms of a framework may say something of where their jobs run."""
+        return key in frameworks.load(name).PLACED
+
+    def limit(self, name, hours):
+        """Return a parameter: how long a job may take, on which no result depends; none where no arm may say so."""
+        if not self.places(name, "hours"):
+            return {}
+        return {"hours": lambda wildcards, threads: self.placed(wildcards, "hours", hours)}
+
+    def further_params(self, name, hours):
+        """Return what few frameworks' trainings have: `limit`, and the SHA-256 of the files beside the texts."""
+        if not frameworks.load(name).READS:
+            return self.limit(name, hours)
+        digests = {"digests": lambda wildcards: self.digest(map(str, self.further_files(wildcards)))}
+        return digests | self.limit(name, hours)
 
     def facts(self, wildcards):
         """Return the facts of the wildcard's arm: a parameter."""

@@ -88,8 +88,8 @@ def test_it_is_in_the_dictionary_and_the_reference_of_settings(tree):
     done = trees.python(tree, ["-c", DOCUMENTS])
     assert done.returncode == 0, done.stderr
     assert "`finetuning.arms.NAME.share`" in done.stdout and "share of the training texts that each seed" in done.stdout
-    assert "`fairseq`, `huggingface`, `nearest`" in done.stdout
-    assert "fairseq or huggingface or nearest" in done.stdout
+    assert "`huggingface`, `linear`, `nearest`" in done.stdout
+    assert "huggingface or linear or nearest" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """The runs in one table, their accuracy by arm and by epoch, and the gap between training and validation."""
 
+import frameworks
 import measures
 from analysis.products.errors import counted
-from study.products import ARM, RUN, Product, Rule, always, figure
+from study.products import ARM, RUN, Product, Rule, figure
 
 
 def curves_of(config):
@@ -10,9 +11,20 @@ def curves_of(config):
     return [measures.leading(config), "highest_so_far"]
 
 
-def arm_names(config):
-    """Return the names of the study's arms."""
-    return list(config["finetuning"]["arms"])
+def curved(config):
+    """Return the names of the arms that are trained by epochs."""
+    arms = config["finetuning"]["arms"].items()
+    return [name for name, arm in arms if frameworks.load(arm["framework"]).CHECKPOINTS]
+
+
+def has_curves(config):
+    """Say whether an arm is trained by epochs."""
+    return bool(curved(config))
+
+
+def has_both_curves(config):
+    """Return whether an arm is trained by epochs, with loss and accuracy."""
+    return has_curves(config) and counted(config)
 
 
 def colours(config):
@@ -40,10 +52,10 @@ CURVE_COLUMNS = {
 def curves(key):
     """Return the rows of a family of curves: drawings, and the table of each."""
     path, rule, caption, subcategory = CURVES[key]
-    each = curves_of if "{measure}" in path else arm_names
+    each = curves_of if "{measure}" in path else curved
     labels = {"figure": "all arms over training: {measure}"} if "{measure}" in path else {"arm": "{arm}"}
     # Two panels: loss, and accuracy, which numbers lack.
-    when = counted if key == "training_curves" else always
+    when = has_both_curves if key == "training_curves" else has_curves
     facts = {"when": when, "each": each, "caption": caption, "subcategory": subcategory, "labels": labels}
     table = Product(f"{key}_data", f"{path}.tsv", rule, "tables", CURVE_COLUMNS[key], when=when, each=each, page=True)
     return [*figure(key, path, rule, ("svgs", "pngs"), **facts), table]
@@ -111,7 +123,7 @@ PRODUCTS = [
         "last_valid_accuracy lowest_valid_loss_epoch lowest_valid_loss loss_gap accuracy_gap valid_loss_rise",
         caption="overfitting_runs",
         labels={"table": "gap to validation by run"},
-        when=counted,
+        when=has_both_curves,
         page=True,
         crate=True,
     ),
@@ -125,7 +137,7 @@ PRODUCTS = [
         "valid_loss_rise n_past_lowest level valid_accuracy_half_width",
         caption="overfitting_arms",
         labels={"table": "gap to validation by arm"},
-        when=counted,
+        when=has_both_curves,
         page=True,
         crate=True,
     ),
@@ -133,9 +145,9 @@ PRODUCTS = [
 EPOCHS = {"runs": "runs", "history": "history", "manifest": "manifest"}
 RULES = [
     Rule("tabulate_test_accuracy", {"runs": "runs"}),
-    Rule("plot_accuracy_by_epoch", EPOCHS, {"arms": arm_names, "colours": colours}),
-    Rule("plot_arms_by_epoch", EPOCHS, {"measures": curves_of, "colours": colours}),
-    Rule("plot_train_and_valid", EPOCHS, {"arms": arm_names, "colours": colours}, counted),
-    Rule("measure_overfitting", {"runs": "runs", "history": "history"}, when=counted),
+    Rule("plot_accuracy_by_epoch", EPOCHS, {"arms": curved, "colours": colours}, has_curves),
+    Rule("plot_arms_by_epoch", EPOCHS, {"measures": curves_of, "colours": colours}, has_curves),
+    Rule("plot_train_and_valid", EPOCHS, {"arms": curved, "colours": colours}, has_both_curves),
+    Rule("measure_overfitting", {"runs": "runs", "history": "history"}, when=has_both_curves),
     Rule("plot_arms", {"runs": "runs", "manifest": "manifest"}, {"colours": colours}),
 ]

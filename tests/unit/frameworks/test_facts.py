@@ -22,7 +22,7 @@ OTHER_MEANINGS = {
 
 
 def test_every_folder_with_facts_is_a_framework():
-    assert {"fairseq", "huggingface"} <= set(frameworks.names())
+    assert {"fairseq", "huggingface", "command", "predictions", "linear"} <= set(frameworks.names())
     for name in frameworks.names():
         facts = frameworks.load(name)
         assert facts.LABEL and facts.ENVIRONMENT in ENVIRONMENTS
@@ -88,9 +88,9 @@ ARM = "finetuning.arms.fairseq-pretrained"
     ("changes", "said"),
     [
         ({f"{ARM}.lora": {"r": 2, "lora_alpha": 4}}, f"{ARM}.lora is for arms of huggingface; take it out"),
-        ({f"{ARM}.framework": "fairsec"}, f"{ARM}.framework is 'fairsec'; it must be one of fairseq, huggingface"),
+        ({f"{ARM}.framework": "fairsec"}, f"{ARM}.framework is 'fairsec'; it must be one of command, fairseq"),
         ({f"{ARM}.framework": "other", f"{ARM}.share": 0.5}, f"{ARM}.framework is 'other'; it must be one of"),
-        ({f"{ARM}.init": "none"}, f"{ARM}.init is 'none'; it must be one of pretrained, random"),
+        ({f"{ARM}.init": "none"}, f"{ARM}.init is none; arms of fairseq have pretrained or random"),
         ({f"{ARM}.lora": {"r": 0, "lora_alpha": 4}}, f"{ARM}.lora.r is 0; it must be a whole number, at least 1"),
     ],
 )

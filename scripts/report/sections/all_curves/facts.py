@@ -2,6 +2,7 @@
 
 import os
 
+import frameworks
 from report import charts
 from report.arm_colours import coloured
 from report.inputs import Table
@@ -73,6 +74,7 @@ def leading_panels(lead):
 def panels(study):
     """Return a chart for each panel that the study has: a line and dots for each run, over updates."""
     history, runs = study.frame("history"), study.frame("runs")
+    history = history[history["framework"].isin(frameworks.having("CHECKPOINTS"))]
     colours = (study.settings.get("report") or {}).get("colours")
     looks = coloured(runs.to_dict("records"), colours)
     chosen = {(run["arm"], run["seed"]): run["best_epoch"] for run in runs.to_dict("records")}

@@ -29,12 +29,17 @@ def facts(study):
     for path in sorted(study.paths("training_benchmarks")):
         arm, seed = study.link(path).removesuffix(".tsv").split("/")[-2:]
         run = by_run.loc[(arm, seed.removeprefix("seed"))].to_dict()
+        if run["framework"] in frameworks.names() and not frameworks.load(run["framework"]).TRAINS:
+            continue
         measured = study.read(path).iloc[0].to_dict()
         memory = measured.get("max_rss", "")
-        rate = derive("ratio", run["total_updates"], run["train_seconds"])
+        by_epochs = run["framework"] in frameworks.having("CHECKPOINTS")
+        rate = derive("ratio", run["total_updates"], run["train_seconds"]) if by_epochs else ""
         # Snakemake measured nothing for a job that ended at once.
         memory = memory if memory.replace(".", "").isdigit() else ""
         rows.append(run | {"seconds": measured["s"], "memory_mb": memory, "rate": rate})
+    if not rows:
+        return None
     records = [located(read_json(path), study.link(path)) for path in study.paths("run_records")]
     steps = study.table("framework_steps") if study.has("framework_steps") else None
     return {

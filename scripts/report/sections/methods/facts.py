@@ -31,19 +31,26 @@ def facts(study):
     arms = settings.get("arms") or {}
     with_own_keys = [row for row in first if any((arms.get(row["arm"]) or {}).get(key) is not None for key in OWN)]
     seeds = study.frame("test_accuracy")["n_seeds"]
+    by_epochs = [row for row in first if row["framework"] in frameworks.having("CHECKPOINTS")]
     return {
         "arms": first,
+        "by_epochs": by_epochs,
+        "others": {
+            frameworks.load(name).METHOD: [row for row in first if row["framework"] == name]
+            for name in dict.fromkeys(row["framework"] for row in first if row not in by_epochs)
+            if name in frameworks.names()
+        },
         "run": first[0],
         "n_seeds": seeds.iloc[0],
         # Intervals and tests over seeds apply to these.
         "repeated": sum(int(n) > 1 for n in seeds),
-        "sizes": sorted({row["n_train"]: row["n_train"] for row in first}.values(), key=int),
+        "sizes": sorted({row["n_train"]: row["n_train"] for row in by_epochs}.values(), key=int),
         "training": training if all(name in training for name in needed) else None,
         "mode": settings.get("protocol", ""),
         "own": with_own_keys,
         "undecayed": settings.get("protocol") == "published"
         and any(row["framework"] in frameworks.having("UNDECAYED") for row in first),
-        "several_frameworks": len({row["framework"] for row in first}) > 1,
+        "several_frameworks": len({row["framework"] for row in by_epochs}) > 1,
         "select_by": selected_by(settings),
         "method": method,
         "task": study.json("manifest").get("task", ""),

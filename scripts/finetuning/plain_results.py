@@ -1,0 +1,26 @@
+"""The results of a run without epochs, as history and choice of one epoch."""
+
+from common.files import read_tsv, write_json, write_tsv
+from finetuning.prediction_files import HISTORY, summarise
+from finetuning.selection import describe_choice, validation_points
+
+# What `selected.json` holds of a run without a validation result.
+UNVALIDATED = dict.fromkeys(("epoch", "update", "valid_accuracy", "n_correct", "n_equal", "rule"))
+
+
+def write_results(history, selected, scored):
+    """Write history.tsv and selected.json.
+
+    Args:
+        history: TSV to write.
+        selected: JSON to write.
+        scored: {split: (probabilities (n, classes), labels)} of train and valid, as far as they were scored.
+    """
+    rows = [
+        {"epoch": 1, "update": 1, "split": split, "metric": metric, "value": value}
+        for split, given in scored.items()
+        for metric, value in summarise(*given).items()
+    ]
+    write_tsv(history, rows, HISTORY)
+    points = validation_points(read_tsv(history), history) if "valid" in scored else []
+    write_json(selected, describe_choice(points) if points else UNVALIDATED)

@@ -1,0 +1,189 @@
+"""Anyone's trainer: what its commands see, and what is said of a command that does everything wrong."""
+
+import json
+import os
+import sys
+import time
+
+import pytest
+
+from common.errors import StudyError
+from frameworks.command.commands import execute, filled
+from frameworks.command.score import score
+from frameworks.command.train import train
+from support.settings import message
+
+TEXTS, CLASSES = ["bad", 'a "good" one', "$(touch hacked); `x`"], ["negative", "positive"]
+VALID = (["fine"], [1])
+# Remembers its training texts, and answers with the class of the first.
+HONEST = """
+import json, sys
+if sys.argv[1] == "train":
+    rows = [json.loads(line) for line in open(sys.argv[2])]
+    json.dump(rows[0]["label"], open(sys.argv[3], "w"))
+else:
+    label = json.load(open(sys.argv[2]))
+    with open(sys.argv[4], "w") as out:
+        for line in open(sys.argv[3]):
+            out.write(json.dumps({"id": json.loads(line)["id"], "prediction": label}) + "\\n")
+"""
+TRAIN, PREDICT = "{{}} train {train} {out}", "{{}} predict {model} {texts} {predictions}"
+
+
+@pytest.fixture
+def arm(tmp_path, monkeypatch):
+    """The settings of an arm whose trainer is trainer.py of the study's folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trainer.py").write_text(HONEST)
+    python = f"{sys.executable} trainer.py"
+    return {"train": TRAIN.replace("{{}}", python), "predict": PREDICT.replace("{{}}", python)}
+
+
+def run(arm, folder, **limits):
+    folder.mkdir()
+    said = train(TEXTS, [0, 1, 0], VALID, CLASSES, 7, arm, str(folder), **limits)
+    return said, score(str(folder), TEXTS, 2, **limits)
+
+
+def test_a_trainer_gets_texts_with_labels_and_predicts_without(arm, tmp_path):
+    said, found = run(arm | {"version": f"{sys.executable} -c 'print(12)'"}, tmp_path / "model")
+    assert found == [[1.0, 0.0]] * 3
+    assert said["scores"] == {"train": None} and said["record"]["command"]["version_output"] == "12"
+    assert said["record"]["command"]["train"] == arm["train"]
+
+
+def script(arm, text):
+    """The arm with a shell script that both commands run."""
+    with open("wrong.sh", "w") as file:
+        file.write(text)
+    return {"train": "sh wrong.sh {train} {valid} {seed} {out}", "predict": "sh wrong.sh {model} {texts} {predictions}"}
+
+
+def test_what_a_training_sees(arm, tmp_path):
+    look = script(arm, 'mkdir "$4"; ls -a > "$4/ls"; cp "$1" "$4/train"; cp "$2" "$4/valid"; env > "$4/env"; '
+                       'echo "$3 $4" > "$4/words"; echo stray > stray')  # fmt: skip
+    (tmp_path / "model").mkdir()
+    train(TEXTS, [0, 1, 0], VALID, CLASSES, 7, look, str(tmp_path / "model"))
+    seen = tmp_path / "model" / "model"
+    assert (seen / "ls").read_text().split() == [".", "..", "model", "train.jsonl", "valid.jsonl"]
+    rows = [json.loads(line) for line in (seen / "train").read_text().splitlines()]
+    assert rows[1] == {"id": 1, "text": 'a "good" one', "label": "positive"}
+    assert (seen / "words").read_text().startswith("7 /")
+    # No path of the study: neither as a word nor in the environment, and nothing stray is kept.
+    assert str(tmp_path) not in (seen / "words").read_text() + (seen / "env").read_text()
+    assert sorted(os.listdir(tmp_path / "model")) == ["command.json", "model"]
+
+
+def test_a_prediction_sees_texts_and_model_alone(arm, tmp_path):
+    look = script(arm, 'case $# in 4) echo x > "$4";; *) ls -a > "$OUT/ls"; cp "$2" "$OUT/texts"; exit 9;; esac')
+    folder = tmp_path / "model"
+    folder.mkdir()
+    train(TEXTS, [0, 1, 0], VALID, CLASSES, 7, look, str(folder))
+    os.environ["OUT"] = str(tmp_path)
+    try:
+        with pytest.raises(StudyError, match="the command predict ended with status 9"):
+            score(str(folder), TEXTS, 2)
+    finally:
+        del os.environ["OUT"]
+    assert (tmp_path / "ls").read_text().split() == [".", "..", "model", "texts.jsonl"]
+    assert [set(json.loads(line)) for line in (tmp_path / "texts").read_text().splitlines()] == [{"id", "text"}] * 3
+
+
+WRONG = {
+    "exit 3": "the command train ended with status 3; its output is in the log",
+    "kill -9 $$": "the command train ended by signal 9",
+    "true": "ended with status 0 and left no model at {out}",
+    'mkdir "$4"': "left no model at {out}",
+    ': > "$4"': "left no model at {out}",
+    'ln -s /etc "$4"': "left no model at {out}",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_training_that_goes_wrong(arm, tmp_path, text):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(StudyError) as error:
+        train(TEXTS, [0, 1, 0], VALID, CLASSES, 7, script(arm, text), str(tmp_path / "model"))
+    assert WRONG[text] in str(error.value)
+
+
+ROW = '{"id": %d, "prediction": "positive"}\\n'
+WRONG_PREDICTIONS = {
+    "exit 1": "the command predict ended with status 1",
+    "true": "left no file at {predictions}",
+    'mkdir "$3"': "left no file at {predictions}",
+    'mkfifo "$3"': "left no file at {predictions}",
+    ': > "$3"': "{predictions} has predictions for 0 of 3 texts",
+    f"printf '{ROW}' 0 1 > \"$3\"": "{predictions} has predictions for 2 of 3 texts; the first without one has id 2",
+    f"printf '{ROW}' 0 1 2 3 > \"$3\"": "{predictions}, row 4: the id '3' is no place of a text (0 to 2)",
+    f"printf '{ROW}' 0 1 2 2 > \"$3\"": "{predictions}, row 4: id 2 has a second prediction",
+    'printf \'{"id": 0, "prediction": "neutral"}\' > "$3"': "row 1: the prediction 'neutral' is none of the classes",
+    'printf \'{"id": 0, "probability_negative": NaN, "probability_positive": 1}\' > "$3"': "are not probabilities",
+    'printf "\\377" > "$3"': "{predictions} is not UTF-8 text",
+    'printf \'{"id": 0, "predi\' > "$3"': "{predictions}, row 1 is not JSON",
+    # Ten megabytes on one line, and rows without end.
+    'head -c 10000000 /dev/zero | tr "\\0" a > "$3"': "{predictions}, row 1 is not JSON",
+    f"yes '{ROW % 0}' | head -c 3000000 > \"$3\"".replace(
+        "\\n", ""
+    ): "{predictions}, row 2: id 0 has a second prediction",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_PREDICTIONS)
+def test_a_prediction_that_goes_wrong(arm, tmp_path, text):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model").write_text("x")
+    (folder / "command.json").write_text(json.dumps({"predict": script(arm, text)["predict"], "classes": CLASSES}))
+    with pytest.raises(StudyError) as error:
+        score(str(folder), TEXTS, 2)
+    assert WRONG_PREDICTIONS[text] in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_command_that_hangs_is_stopped_with_all_that_it_started(arm, tmp_path):
+    began = time.monotonic()
+    with pytest.raises(StudyError, match="did not end within 0.0003 hours"):
+        execute("train", "sh -c 'sleep 300 & echo $! > child; sleep 300'", {}, str(tmp_path), 0.0003, 1)
+    assert time.monotonic() - began < 60
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        # A process that has ended and that nobody has waited for is a zombie.
+        state = open(f"/proc/{child}/stat").read().split()[2] if os.path.exists(f"/proc/{child}") else "Z"
+        if state == "Z":
+            break
+        time.sleep(0.05)
+    assert state == "Z"
+
+
+def test_a_command_that_there_is_not(tmp_path):
+    with pytest.raises(StudyError, match="the command train cannot be started"):
+        execute("train", "no-such-trainer {out}", {"out": "x"}, str(tmp_path), 1, 1)
+
+
+def test_placeholders_stay_within_their_words(tmp_path):
+    # No shell reads them: blanks, quotes and semicolons of a path are letters like others.
+    odd = "a b'; rm -rf x"
+    assert filled("cmd --out={out} '{{x}}' {seed}", {"out": odd, "seed": 3}) == ["cmd", f"--out={odd}", "{x}", "3"]
+
+
+ARM = "finetuning.arms.fairseq-random"
+GOOD = {"framework": "command", "model": "none", "init": "none", "train": "t {train} {out}",
+        "predict": "p {model} {texts} {predictions}"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"train": None}, f"{ARM} has no train; give the command, with {{train}}, {{out}}"),
+        ({"train": "t {train}"}, f"{ARM}.train lacks {{out}}; put it into the command"),
+        ({"train": "t {train} {out} {test}"}, f"{ARM}.train has {{test}}; known: {{train}}, {{valid}}, {{seed}}"),
+        ({"predict": "p {model} {texts} {predictions} {labels}"}, f"{ARM}.predict has {{labels}}; known: {{model}}"),
+        ({"predict": "p '{model} {texts} {predictions}"}, f"{ARM}.predict cannot be split into words"),
+        ({"version": "v {out}"}, f"{ARM}.version has {{out}}; known: none"),
+        ({"conda": "no.yaml"}, f"{ARM}.conda: there is no file no.yaml"),
+        ({"hours": 0}, f"{ARM}.hours is 0"),
+        ({"training": {"lr": 1e-4}}, f"{ARM}.training is for arms that train weights, and command trains none"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, said):
+    assert said in message({ARM: {key: value for key, value in (GOOD | changes).items() if value is not None}})
