@@ -16,7 +16,7 @@ import sys
 import pandas
 
 from analysis import error_figures, plot_arms, plot_arms_by_epoch, plot_learning_curves, plot_recipes
-from analysis.epoch_curves import leading_points
+from analysis.epoch_curves import by_epochs, leading_points
 from analysis.tabulate_test_accuracy import as_latex, as_markdown
 from analysis.verdicts import without_names
 from checkpoint import plot_pretraining
@@ -76,7 +76,8 @@ def figures(folder, colours):
     yield "arms", plot_arms.draw(runs, plot_arms.intervals(runs, shares["test"]), colours), False
     lead = Lead(runs.iloc[0])
     points = leading_points(history, runs, lead)
-    yield "training", plot_arms_by_epoch.draw(points, shares, lead.name, colours, lead), True
+    if len(points):
+        yield "training", plot_arms_by_epoch.draw(points, shares, lead.name, colours, lead), True
     names = ("confusion", "agreement", "calibration", "by_length", "counts")
     tables = {name: path for name in names if os.path.exists(path := os.path.join(folder, "errors", f"{name}.tsv"))}
     if len(tables) == len(names):
@@ -261,7 +262,7 @@ def first_template(folder, known, texts):
     answers = [f"{{{name}}}" for name in known if name.startswith("questions.")]
     shown = [
         ("arms", f"Test {lead.label} of every seed, the mean and its interval."),
-        ("training", f"{lead.title} over training."),
+        *([("training", f"{lead.title} over training.")] if by_epochs(read_frame(f"{folder}/runs.tsv")).any() else []),
     ]
     drawn = [f"![{words}](figures/{name}.png)" for name, words in shown]
     parts = [

@@ -77,8 +77,6 @@ rule extract_features:
         gpu=GPU,
         mem_mb=grow(3500),
         runtime=grow("4h"),
-    params:
-        features="{features}",
     script:
         "../../scripts/frameworks/linear/extract_features.py"
 
