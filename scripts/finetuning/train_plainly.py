@@ -58,14 +58,10 @@ def main(
         os.makedirs(folder, exist_ok=True)
         said = steps["train"].train(*splits["train"], splits["valid"], list(classes), seed, settings, folder, **limits)
         said, seconds = said or {}, time.monotonic() - began
-
-        def score(texts):
-            return steps["score"].score(folder, texts, len(classes), **limits)
-
         scored = {
             split: (checked_probabilities(found, texts, classes, framework), labels)
             for split, (texts, labels) in splits.items()
-            if (found := said["scores"][split] if split in said.get("scores", {}) else score(texts)) is not None
+            if (found := scores_of(split, texts, said, steps["score"], (folder, len(classes)), limits)) is not None
         }
     write_results(history, selected, scored)
     write_json(
@@ -77,6 +73,13 @@ def main(
         | {"total_updates": 1, "warmup_updates": 0, "train_seconds": seconds}
         | {"versions": package_versions(frameworks.load(framework).PACKAGES), **said.get("record", {}), "ended": now()},
     )
+
+
+def scores_of(split, texts, said, module, place, limits):
+    """Return a split's probabilities: those that `train` returned, or what `score` gives; None: it is not scored."""
+    folder, n_classes = place
+    known = said.get("scores", {})
+    return known[split] if split in known else module.score(folder, texts, n_classes, **limits)
 
 
 if __name__ == "__main__":
