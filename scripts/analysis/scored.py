@@ -44,9 +44,9 @@ def load_runs(runs, predictions):
         predictions: {(arm, seed): path of its predictions}.
 
     Returns:
-        dict: {Arm: [{seed, valid_accuracy (NaN: none is known), n_valid, test_accuracy, correct (N,), constant}]}; where
-        another measure than accuracy leads also lead (`measures.Lead`), valid_score, test_score and items, (N,) values
-        of texts.
+        dict: {Arm: [{seed, valid_accuracy (NaN: none is known), n_valid, test_accuracy, correct (N,), constant}]};
+        where another measure than accuracy leads also lead (`measures.Lead`), valid_score, test_score and items, (N,)
+        values of texts.
 
     Raises:
         StudyError: a run without predictions, predictions of other reviews or labels than the first run's, or an
