@@ -89,7 +89,7 @@ def folder(tmp_path_factory):
 def test_all_arms_are_runs_and_answered(folder):
     results = folder / "results" / "trainers"
     runs = read_tsv(results / "runs.tsv")
-    assert [(row["arm"], row["seed"]) for row in runs] == [(arm, seed) for arm in ARMS for seed in "12"]
+    assert [(row["arm"], row["seed"]) for row in runs] == [(arm, seed) for arm in sorted(ARMS) for seed in "12"]
     labels = read_lines(results / "data" / "test.label")
     for row in runs:
         if row["framework"] == "predictions":
