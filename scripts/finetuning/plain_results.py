@@ -4,7 +4,7 @@ from common.files import read_tsv, write_json, write_tsv
 from finetuning.prediction_files import HISTORY, summarise
 from finetuning.selection import describe_choice, validation_points
 
-# What `selected.json` holds of a run without a validation result.
+# A run without a validation result has these keys in `selected.json`, all empty.
 UNVALIDATED = dict.fromkeys(("epoch", "update", "valid_accuracy", "n_correct", "n_equal", "rule"))
 
 
