@@ -165,14 +165,14 @@ def probabilities(place, row, classes):
         raise StudyError(f"{place}: {', '.join(map(str, given))[:80]} are not probabilities that sum to 1")
     if answer is None:
         return numbers
-    best, own = max(numbers), classes.index(str(answer))
-    if numbers[own] != best:
+    best, answered = max(numbers), classes.index(str(answer))
+    if numbers[answered] != best:
         raise StudyError(
             f"{place}: the prediction is {answer}, and {classes[numbers.index(best)]} is more probable; give the most "
             "probable class, or leave the probabilities out"
         )
     if numbers.count(best) > 1:
-        numbers[own] += TIE
+        numbers[answered] += TIE
     return numbers
 
 
