@@ -13,6 +13,8 @@ from scipy import stats
 
 # No larger number of seeds per arm is named.
 MOST_SEEDS = 1000
+# A smaller variance is rounding: right and wrong answers to N texts that vary give about 1 / N² or more.
+ROUNDING = 1e-24
 # The planned number of seeds suffices with this power at the observed spread, and at its upper confidence bound.
 POWER, ASSURANCE = 0.8, 0.8
 
@@ -126,8 +128,8 @@ def spread(terms):
         seeds.append((float(term.items.mean(axis=1).var(ddof=1)) / term.n_seeds, df))
     both.append((float(per_item(terms).var(ddof=1)) / n_items, n_items - 1))
     variance, df = max(satterthwaite(both), satterthwaite(least) if least else (0.0, math.inf))
-    if variance <= 0:
-        # Equal seeds may differ by rounding.
+    if variance <= ROUNDING:
+        # Equal seeds and texts may differ by rounding.
         return []
     fewest = min((df for _, df in seeds), default=n_items - 1)
     of_seeds, of_welch = of_seeds_alone(seeds)

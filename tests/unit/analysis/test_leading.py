@@ -54,6 +54,17 @@ def test_a_value_that_is_not_that_of_the_predictions_is_refused(tmp_path):
         scored.read_runs(frame.assign(test_score="0.123"), paths, keys)
 
 
+def test_equal_arms_have_no_interval_of_no_width(tmp_path):
+    """Pseudo-values of answers that never vary differ by rounding alone, which is no certainty."""
+    labels = np.array([0, 1] * 15)
+    items = measures.load("macro_f1").items(labels, np.zeros(30, dtype=int), np.tile([1.0, 0.0], (30, 1)))
+    other = items + 1e-16 * np.arange(30)
+    lead, score = measures.Lead({"measure": "macro_f1"}), 1 / 3
+    runs = [{"lead": lead, "test_score": score, "items": one} for one in (items, items)]
+    others = [run | {"items": other} for run in runs]
+    assert scored.contrasted((runs, others), 0.95) == (0.0, (None, None))
+
+
 def test_accuracy_as_it_was(tmp_path):
     frame, paths, keys = write_runs(tmp_path)
     first, second = scored.read_runs(frame, paths, keys).values()
