@@ -16,9 +16,10 @@ TEXT ?=
 LABEL ?=
 MODEL ?=
 TASK ?=
+FROM ?=
 # A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
 # recipes take them from the environment.
-OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK
+OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK FROM
 $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
 # With 0, `make mirror` leaves the packages out.
@@ -115,6 +116,9 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	[ "$${VERBOSE:-0}" = 0 ] || $(call tell,results/$(STUDY_NAME)/report.html)
 
+plan: study-file $(RUN_STAMP) ## plan seeds, test texts, hours and disk: STUDY=FILE [FROM=results/NAME]
+	@python -m tools.plan "$$STUDY" $(if $(FROM),--from "$$FROM") $(ARGS)
+
 new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME] [TASK=regression|multilabel]
 	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR" --task="$$TASK"
 
@@ -164,7 +168,7 @@ mirror-folder:
 study-file:
 	@if [ ! -f "$$STUDY" ]; then
 		said=$$(python3 -m tools.near_study "$$STUDY" 2> /dev/null || echo "name a study's file, such as STUDY=studies/open.yaml")
-		echo "make study: STUDY=$$STUDY is no file: $$said" >&2
+		echo "make $(firstword $(MAKECMDGOALS)): STUDY=$$STUDY is no file: $$said" >&2
 		exit 2
 	fi
 

@@ -5,6 +5,7 @@ from finetuning.learning_curves import learning_points
 from study.questions import REGISTER, asked_by, measures_asked
 
 QUESTIONS = asked_by(config)
+PLAN = plan_of(config["finetuning"])
 
 # The tensors of these models are counted.
 COUNTED = {
@@ -123,14 +124,38 @@ if QUESTIONS:
         conda:
             "../envs/report.yaml"
         params:
+            **({"plan": PLAN} if {"looks", "confirm"} & PLAN.keys() else {}),
             run_keys=run_keys(config),
             names=list(LINEAR),
             questions=QUESTIONS,
             # The start of the study wrote this on this machine.
             register=f"{RESULTS}/{REGISTER}",
             versions=[file_digest(measures.file(name)) for name in measures_asked(QUESTIONS)],
+            # Other studies lack it, so that their answers are not due again.
         script:
             "../scripts/analysis/answer_questions.py"
+
+
+if LOOKS:
+
+    # Its input functions know from the looks before it which runs it is of.
+    checkpoint judge_look:
+        input:
+            **inputs(records="run_records", selected="run_selections", predictions="predictions"),
+            answers=linear("<results>/predictions/{arm}/seed0.tsv"),
+            chosen=linear("<results>/finetuning/{arm}/seed0/selected.json"),
+        output:
+            **outputs("judge_look"),
+        conda:
+            "../envs/report.yaml"
+        params:
+            names=list(LINEAR),
+            questions=QUESTIONS,
+            register=f"{RESULTS}/{REGISTER}",
+            plan=PLAN,
+            versions=[file_digest(measures.file(name)) for name in measures_asked(QUESTIONS)],
+        script:
+            "../scripts/analysis/judge_look.py"
 
 
 if learning_points(config["finetuning"]):

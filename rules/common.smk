@@ -27,6 +27,7 @@ from study.pins import mirror_path
 from study.freshness import Digests
 from study.guests import gathered, guests, merged
 from study.isolation import leave_out_home, pin_build_tools
+from study.seed_plans import plan_of, trained_seeds
 from study.modules import file_digest
 from study.ownership import check_named
 from study.products import chosen, generated_rules, product
@@ -64,6 +65,7 @@ wildcard_constraints:
     arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *gathered("arms", config)])),
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
+    look=r"\d+",
     split=r"train|valid|test|train-\d+",
     part=r"train-valid|test|train-\d+-valid",
     n_train=r"\d+",
@@ -92,6 +94,8 @@ CHOOSING = [
 ]
 ARMS = arms_in(config)
 SEEDS = config["finetuning"]["seeds"]
+# Numbers of seeds after which questions are judged; arms have more only where one is open.
+LOOKS = config["finetuning"].get("looks")
 # The simple models, of one run each.
 LINEAR = linear_arms(config["finetuning"])
 # The models that arms start from, and those among them that are external (`finetuning.models`).
@@ -125,12 +129,29 @@ def runs(pattern, arms=None):
     members, and planning would grow with the square of the seeds.
     """
     pattern = path(pattern)
-    paths = [
-        pattern.format(arm=name, framework=arm.framework, seed=seed)
-        for name, arm in (ARMS if arms is None else arms).items()
-        for seed in SEEDS
-    ]
-    return lambda wildcards: paths
+
+    def paths(wildcards):
+        seeds = seeds_of_arms(wildcards)
+        return [
+            pattern.format(arm=name, framework=arm.framework, seed=seed)
+            for name, arm in (ARMS if arms is None else arms).items()
+            for seed in seeds[name]
+        ]
+
+    if LOOKS:
+        return paths
+    fixed = paths(None)
+    return lambda wildcards: fixed
+
+
+def seeds_of_arms(wildcards):
+    """The seeds of each arm, {name: seeds}; of a study with looks those that its questions need."""
+    return trained_seeds(config, verdicts, wildcards.get("look") if LOOKS else None)
+
+
+def verdicts(look):
+    """The table of a look; while there is none, Snakemake runs the look and then asks again."""
+    return checkpoints.judge_look.get(look=look).output[0]
 
 
 def linear(pattern):

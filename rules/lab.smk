@@ -12,7 +12,6 @@ CLAIM_TABLES = {
 }
 FRAMEWORK_STEPS = {name: frameworks.load(name).STEPS for name in frameworks.having("STEPS") if name in FIRST_RUNS}
 DATA_JOBS = data_jobs(PARTS, ALL_SPLITS, FRAMEWORK_STEPS)
-FRAMEWORK_BENCHMARKS = [path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, *run_jobs(TRAINED, SEEDS)]]
 
 
 if made("framework_steps"):
@@ -38,10 +37,12 @@ if made("framework_steps"):
                 f"{framework}_evaluate_{framework}": path(f"<results>/predictions/{arm}/seed{seed}.tsv")
                 for framework, (arm, seed) in FIRST_RUNS.items()
             },
-            # A function, as in `runs`.
             **inputs(runs="runs", protocol="protocol_diff"),
             **in_json(FRAMEWORK_STEPS, SPLITS),
-            benchmarks=lambda wildcards: FRAMEWORK_BENCHMARKS,
+            # A function, as in `runs`.
+            benchmarks=lambda wildcards: [
+                path(f"<benchmarks>/{job}.tsv") for job in [*DATA_JOBS, *run_jobs(TRAINED, seeds_of_arms(wildcards))]
+            ],
             logs=[f"<logs>/{job}.log" for job in (*DATA_JOBS, *first_trainings(FIRST_RUNS))],
             fairseq_binarize_texts=expand("<results>/finetuning/{kind}/{part}", kind=["data-bin", "pieces"], part=PARTS),
             huggingface_convert_tokenizer="<results>/checkpoint/tokenizer",

@@ -1,21 +1,23 @@
 """Simulate studies whose truth is known, judge them as the page does, and tabulate how often its words are wrong.
 
 `make simulate` records the counts in docs/method/simulations.tsv, writes docs/method/simulations.md from the record and
-prints it. `--page` leaves the record as it is. Studies are drawn from a fixed seed, whatever the number of processes.
+prints it; the same of studies with looks in looks-simulated.tsv and looks-simulated.md. `--only` does one of the two,
+`--page` leaves the record as it is. Studies are drawn from a fixed seed, whatever the number of processes.
 """
 
 import argparse
 import math
+import multiprocessing
 import os
 
 from analysis.failures import WARNINGS
 from common.files import read_tsv, write_text, write_tsv
+from tools import simulated_looks
 from tools.simulated import COLUMNS, COUNTED, GAP, N_TEXTS, settings, simulate
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RECORD = os.path.join(ROOT, "docs", "method", "simulations.tsv")
-PAGE = os.path.join(ROOT, "docs", "method", "simulations.md")
-STUDIES, HIGHEST_ERROR = 1000, 0.06
+FOLDER = os.path.join(ROOT, "docs", "method")
+STUDIES, STUDIES_OF_LOOKS, HIGHEST_ERROR = 1000, 2000, 0.06
 # {heading: counted event} of the tables.
 WRONG = {
     "difference": "asked_wrong",
@@ -137,18 +139,42 @@ def printed(rows):
     return [{name: row[name] if row[name] is not None else "" for name in COLUMNS} for row in rows]
 
 
+def verdicts(options):
+    """Return the rows of simulations.tsv."""
+    return printed(simulate(settings(), options.studies or STUDIES, options.processes))
+
+
+def looks(options):
+    """Return the rows of looks-simulated.tsv."""
+    todo = simulated_looks.tasks(options.studies or STUDIES_OF_LOOKS)
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+        done = pool.map(simulated_looks.job, todo, chunksize=1)
+    return [{name: row.get(name, "") for name in simulated_looks.COLUMNS} for rows in done for row in rows]
+
+
+# {name: (record, its columns, rows, the page from these rows)}
+SIMULATED = {
+    "verdicts": ("simulations", COLUMNS, verdicts, page_of),
+    "looks": ("looks-simulated", simulated_looks.COLUMNS, looks, simulated_looks.page_of),
+}
+
+
 def main(arguments=None):
-    """Simulate, record, write the page and print it."""
+    """Simulate, record, write the pages and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--studies", type=int, default=STUDIES, help=f"of each setting (default {STUDIES})")
+    parser.add_argument("--only", choices=SIMULATED, help="default: both")
+    parser.add_argument("--studies", type=int, help=f"of each setting (default {STUDIES}, {STUDIES_OF_LOOKS} of looks)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: one a processor")
     parser.add_argument("--page", action="store_true", help="only write the page from the record")
     options = parser.parse_args(arguments)
-    if not options.page:
-        write_tsv(RECORD, printed(simulate(settings(), options.studies, options.processes)), COLUMNS)
-    write_text(PAGE, page_of(read_tsv(RECORD)))
-    with open(PAGE, encoding="utf-8") as page:
-        print(page.read(), end="")
+    for name in [options.only] if options.only else SIMULATED:
+        stem, columns, rows, page = SIMULATED[name]
+        record = os.path.join(FOLDER, f"{stem}.tsv")
+        if not options.page:
+            write_tsv(record, rows(options), columns)
+        text = page(read_tsv(record))
+        write_text(os.path.join(FOLDER, f"{stem}.md"), text)
+        print(text, end="")
 
 
 if __name__ == "__main__":

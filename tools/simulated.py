@@ -15,11 +15,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from analysis import contrasts, inference
-from analysis.answer_questions import judged, tested
 from analysis.arm_pairs import OPTIONS
 from analysis.contrasts import Term
 from analysis.failures import warnings_of
 from analysis.intervals import t_interval
+from analysis.judging import judged, tested
 from analysis.nested_choice import best_of
 from measures import macro_f1
 from measures._jackknife import confusion
@@ -188,7 +188,7 @@ def answers_of(arms, margin, fixed=False):
         rows.append(row | tested(row, terms))
         intervals.append(contrasts.interval(terms, row["score_difference"], LEVEL))
     corrected = inference.holm([row["p"] for row in rows])
-    answers = [judged(row | {"p_holm": p}, ALPHA) for row, p in zip(rows, corrected, strict=True)]
+    answers = [judged(row | {"p_holm": p, "alpha": ALPHA}) for row, p in zip(rows, corrected, strict=True)]
     return list(zip(answers, intervals, strict=True))
 
 

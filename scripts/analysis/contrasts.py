@@ -200,6 +200,20 @@ def to_tell_apart(difference, margin=None):
     return abs(difference) if margin is None else abs(margin - abs(difference))
 
 
+def ends_of(n_seeds, of_items, arms, n_items):
+    """Return [(variance, degrees of freedom)] that a contrast will have, as `spread` estimates them.
+
+    Args:
+        n_seeds: of each arm that seeds change.
+        of_items: variance of a text's contrast with seeds without end.
+        arms: [(variance over seeds, variance of what is left)] of each arm that seeds change.
+        n_items: test texts.
+    """
+    seeds = [((of_seed + noise / n_items) / n_seeds, n_seeds - 1) for of_seed, noise in arms]
+    whole, of_both = satterthwaite([*seeds, (of_items / n_items, n_items - 1)])
+    return [(whole, max(of_both, n_seeds - 1)), of_seeds_alone(seeds)]
+
+
 def seeds_to_settle(terms, wanted, tail, assurance=None):
     """Return the fewest seeds of each arm with which a test would show a contrast, in `POWER` of studies.
 
@@ -219,11 +233,10 @@ def seeds_to_settle(terms, wanted, tail, assurance=None):
         return None
     raised = [1.0 if assurance is None else df / float(stats.chi2.ppf(1 - assurance, df)) for _, _, df in arms]
 
+    lifted = [(f * of_seed, f * noise) for f, (of_seed, noise, _) in zip(raised, arms, strict=True)]
+
     def shown(n_seeds):
-        seeds = [f * (of_seed + noise / n_items) / n_seeds for f, (of_seed, noise, _) in zip(raised, arms, strict=True)]
-        variance, df = of_seeds_alone([(one, n_seeds - 1) for one in seeds])
-        whole, of_both = satterthwaite([*((one, n_seeds - 1) for one in seeds), (of_items / n_items, n_items - 1)])
-        ends = [(whole, max(of_both, n_seeds - 1)), (variance, df)]
+        ends = ends_of(n_seeds, of_items, lifted, n_items)
         return all(
             (stats.t.isf(tail, dof) + stats.norm.ppf(POWER)) * math.sqrt(one) <= wanted for one, dof in ends if one > 0
         )

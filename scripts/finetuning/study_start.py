@@ -26,6 +26,7 @@ from study.pins import expected, mirror_path
 from study.questions import asked_by, register
 from study.remains import remove_remains
 from study.rule_completion import script_name
+from study.seed_plans import plan_of
 from study.settings import unused_keys
 
 
@@ -105,7 +106,7 @@ class Start:
         hold(self.results, self.planned_retrievals())
         hold_shared(self.resources)
         claim(self.results, files)
-        register(self.results, asked_by(self.config), self.finished_runs)
+        register(self.results, asked_by(self.config), self.finished_runs, self.planned_seeds)
         self.digests.save()
         if notice := self.changed_settings():
             logger.warning(notice)
@@ -142,6 +143,10 @@ class Start:
         # Simple models are fitted in seconds, and their answers say little about the arms'.
         simple = linear_arms(self.config["finetuning"])
         return {run_label(*run) for run in found if run[0] not in simple}
+
+    def planned_seeds(self, measure):
+        """Return the seeds of the runs that a measure scores, as `study.seed_plans.plan_of` does."""
+        return plan_of(self.config[measures.of_guests().get(measure, "finetuning")])
 
     def planned_need(self):
         """Return what the planned jobs will write, by kind, in bytes."""

@@ -47,11 +47,11 @@ def run_jobs(arms, seeds):
 
     Args:
         arms: {name: `common.arms.Arm`}.
-        seeds: seeds of the study.
+        seeds: {name: seeds of its runs}.
     """
     return [
         f"{step}/{name}/seed{seed}"
         for name, arm in arms.items()
         for step in (f"finetune_{arm.framework}", "select_checkpoint", f"evaluate_{arm.framework}")
-        for seed in seeds
+        for seed in seeds[name]
     ]

@@ -6,7 +6,7 @@ import measures
 from analysis.contrasts import to_tell_apart
 from common.arms import arm_label
 from report.formats import FILTERS, joined
-from report.numbers import has_digit
+from report.numbers import derive, has_digit
 from study import closing
 from study.baselines import model_label
 
@@ -31,7 +31,17 @@ def asked(study):
         "answers_too": any(answer["on"] for answer in answers),
         "by_rule": "questions" in study.settings and study.settings["questions"] is None,
         "together": asked_together(answers),
+        "looks": looks(study),
     }
+
+
+def looks(study):
+    """Return what the looks saved, {saved, planned, seconds, href}; None of a study without looks."""
+    if not study.has("looks", "looks_saved"):
+        return None
+    rows = study.table("looks_saved").rows
+    sums = {name: derive("sum", *(row[name] for row in rows)) for name in ("n_saved", "n_planned", "seconds_saved")}
+    return sums | {"href": study.href("looks")}
 
 
 def asked_together(answers):
@@ -60,12 +70,15 @@ def answered(row):
     """
     short, kind = SHORT[row["answer"]]
     later, failing = row["n_runs_then"] != "0", row["n_failed"] != "0"
+    continued = row.get("n_continued", "0") != "0"
     measure = measures.load(row["measure"])
     return row | {
         "short": short,
         # With results at hand, or arms that may fail, an answer is a hint at most.
-        "class": "partly" if (later or failing) and kind == "shown" else kind,
+        "class": "partly" if (later or failing or continued) and kind == "shown" else kind,
         "later": later,
+        "looked": bool(row.get("look")),
+        "continued": continued,
         "contrast": written(row["contrast"]),
         "label": measure.LABEL,
         "on": getattr(measure, "ON", None),

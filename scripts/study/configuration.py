@@ -18,6 +18,7 @@ from study.grids import expand_grids
 from study.guests import gathered
 from study.ownership import check_named
 from study.pins import read_checksums
+from study.seed_plans import write_out
 from study.settings import refuse, validate_study
 
 
@@ -42,6 +43,7 @@ def check_study(config, root):
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
     config["finetuning"]["select_by"] = config["finetuning"]["select_by"] or config["measure"]
     leave_out(config["finetuning"])
+    write_out(config["finetuning"])
     refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])
     pins = read_checksums(checksums)

@@ -16,6 +16,8 @@ from study.guests import guests
 REGISTER = "questions.json"
 # These keys define a question; `among` has the candidates of `best of`.
 KEYS = ("ask", "compare", "measure", "equal_within", "among")
+# The settings of `finetuning` that say which seeds answer (`study.seed_plans.plan_of`).
+PLAN = ("seeds", "looks", "confirm")
 
 
 def sides(question):
@@ -126,21 +128,31 @@ def unknown_names(question, arms, config):
 
 def digest(question):
     """Return the SHA-256 of a question, independent of the order of its keys."""
-    content = {key: question[key] for key in KEYS if question.get(key) is not None}
+    return digest_of({key: question[key] for key in KEYS if question.get(key) is not None})
+
+
+def digest_of(content):
+    """Return the SHA-256 of plain data, independent of the order of keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def register(folder, questions, runs):
+def register(folder, questions, runs, plan=None):
     """Register new questions, with the time and the finished runs; none is ever removed.
+
+    The seeds that are to answer a question are noted as well. Where they change once a run is finished, the question
+    is judged again: that is noted, and the answer costs more (`continuations`).
 
     Args:
         folder: `results/<study>`; it is made.
         questions: the study's.
         runs: function of a measure: the names of the runs that it scores and that are finished, such as
             `fairseq-random/seed1`.
+        plan: function of a measure: the seeds that its runs have by the settings (`study.seed_plans.plan_of`); None:
+            none is noted.
 
     Raises:
-        StudyError: see `read_register`; or the register is missing beside its answers.
+        StudyError: see `read_register`; or the register is missing beside its answers; or seeds that are to confirm an
+            answer were trained before.
     """
     path, table = os.path.join(folder, REGISTER), os.path.join(folder, "questions.tsv")
     if not os.path.exists(path) and os.path.exists(table):
@@ -149,25 +161,93 @@ def register(folder, questions, runs):
             "too; the questions then count as asked today"
         )
     known = read_register(path) if os.path.exists(path) else {}
-    new = {digest(question): question for question in questions if digest(question) not in known}
-    if new:
+    before, found = json.dumps(known), {}
+    for question in questions:
+        key, name = digest(question), measure_of(question)
+        found.setdefault(name, sorted(runs(name)))
+        recorded = recorded_seeds(folder) if key in known and name not in measures.of_guests() else None
+        entry = known.setdefault(key, question | {"asked": now(), "runs": found[name]})
+        if plan:
+            note_seeds(entry, plan(name), found[name], recorded)
+    if json.dumps(known) != before:
         os.makedirs(folder, exist_ok=True)
-        found = {name: sorted(runs(name)) for name in set(map(measure_of, new.values()))}
-        known |= {
-            key: question | {"asked": now(), "runs": found[measure_of(question)]} for key, question in new.items()
-        }
         write_text(path, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+
+
+def recorded_seeds(folder):
+    """Return the plan of seeds that a study's results were made with, by its settings.json; None without one."""
+    path = os.path.join(folder, "settings.json")
+    finetuning = read_json(path).get("finetuning", {}) if os.path.isfile(path) else {}
+    return {key: finetuning[key] for key in PLAN if finetuning.get(key)} or None
+
+
+def note_seeds(entry, plan, runs, made_with=None):
+    """Note in a question's entry which seeds are to answer it: a plan for each judgement, the present one last.
+
+    Args:
+        entry: of the register; changed in place.
+        plan: the seeds by the settings of now.
+        runs: names of the finished runs.
+        made_with: the plan that the results were made with, by another file of theirs.
+
+    Raises:
+        StudyError: see `register`.
+    """
+    plans = [one["plan"] for one in entry.get("seeds", [])]
+    if plans and runs and made_with and made_with not in plans:
+        raise StudyError(
+            f"{REGISTER} does not have the seeds {made_with} that the results of {entry['ask']!r} were made with "
+            "(settings.json): it was edited; put the file back"
+        )
+    # Nothing was seen of a plan that no run has followed.
+    if plans and not runs and plans[-1] != plan:
+        plans.pop()
+    for one in (made_with if runs else None, plan):
+        if one and one not in plans:
+            plans.append(one)
+    known = {json.dumps(one["plan"]): one for one in entry.get("seeds", [])}
+    notes = [
+        known.get(json.dumps(one)) or {"plan": one, "noted": now(), "runs": runs, "judgement": place}
+        for place, one in enumerate(plans)
+    ]
+    for note in notes:
+        trained = {int(name.rpartition("seed")[2]) for name in note["runs"]}
+        if old := sorted(trained & set(note["plan"].get("confirm", ()))):
+            raise StudyError(
+                f"finetuning.seeds.confirm has seed {old[0]}, which had been trained when {entry['ask']!r} was to be "
+                "confirmed: name seeds that no run has"
+            )
+    # The present one is the last; each keeps its number.
+    notes.sort(key=lambda note: note["plan"] == plan)
+    if notes != entry.get("seeds"):
+        entry["seeds"] = notes
+    entry["seeds_sha256"] = digest_of(entry["seeds"])
+
+
+def continuations(entry):
+    """Return how often the seeds of a question changed, with runs at hand, before the present ones.
+
+    Where fresh seeds confirm, only earlier ones that were to confirm count.
+    """
+    notes = entry.get("seeds")
+    if not notes or "confirm" not in notes[-1]["plan"]:
+        return notes[-1]["judgement"] if notes else 0
+    return sum("confirm" in note["plan"] and note["judgement"] < notes[-1]["judgement"] for note in notes)
 
 
 def read_register(path):
     """Return {digest: the question, with `asked` (UTC) and `runs` (names of runs that there were)}.
 
     Raises:
-        StudyError: it is no register, or a question in it is not the one that its digest is of.
+        StudyError: it is no register, or a question or its seeds are not those that their digest is of.
     """
     known = read_json(path)
     whole = isinstance(known, dict) and all(
-        isinstance(entry, dict) and {"asked", "runs"} <= entry.keys() and digest(entry) == key
+        isinstance(entry, dict)
+        and {"asked", "runs"} <= entry.keys()
+        and digest(entry) == key
+        and ("seeds" in entry) == ("seeds_sha256" in entry)
+        and ("seeds" not in entry or digest_of(entry["seeds"]) == entry["seeds_sha256"])
         for key, entry in known.items()
     )
     if not whole:

@@ -22,6 +22,7 @@ from study.matching import check_matches
 from study.questions import check_questions
 from study.schema import read_schema
 from study.schema_faults import messages, name_of, show
+from study.seed_plans import check_seeds
 
 # The limit is 32 bits; the bounds of most settings are far below, in the schema.
 LARGEST = 2**32 - 1
@@ -99,6 +100,7 @@ def cross_checks(config):
     # They may name arms that a grid writes out; the settings are checked again with these.
     if not config["finetuning"]["grids"]:
         yield from check_questions(config)
+    yield from check_seeds(config)
     yield from check_depths(config)
     for place, names in (
         ("finetuning.arms", config["finetuning"]["arms"]),

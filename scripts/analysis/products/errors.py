@@ -1,6 +1,7 @@
 """Errors by review, by class, by length and by confidence."""
 
 import tasks
+from finetuning.seals import run_of
 from study.products import Product, Rule, figure
 
 FIGURES = ("confusion", "agreement", "calibration", "by_length")
@@ -18,8 +19,16 @@ def counted(config):
 
 
 def run_keys(config):
-    """Return the arm and seed of every run, in the order of the predictions."""
+    """Return the arm and seed of every run, in the order of the predictions; with looks a function of the inputs."""
+    if config["finetuning"].get("looks"):
+        return _keys_of_inputs
     return [(arm, str(seed)) for arm in config["finetuning"]["arms"] for seed in config["finetuning"]["seeds"]]
+
+
+def _keys_of_inputs(wildcards, input):
+    """A parameter: the arm and seed of each of the job's predictions; none while Snakemake does not know them."""
+    paths = [input.predictions] if isinstance(input.predictions, str) else input.predictions
+    return [(arm, str(seed)) for arm, seed in (run_of(path) for path in paths if "/seed" in path)]
 
 
 def show_texts(config):

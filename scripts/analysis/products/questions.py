@@ -3,6 +3,17 @@
 from study.products import Product
 from study.questions import asked_by
 
+LOOK = (
+    "look n_seeds ask question_sha256 score_difference level score_difference_low score_difference_high tested p "
+    "p_holm alpha answer"
+)
+
+
+def has_looks(config):
+    """Say whether the study judges its questions after several numbers of seeds."""
+    return bool(config["finetuning"].get("looks"))
+
+
 PRODUCTS = [
     Product(
         "questions",
@@ -12,7 +23,7 @@ PRODUCTS = [
         columns="ask contrast measure unit higher_is_better n_seeds_each n_test score_difference level "
         "score_difference_low score_difference_high equal_within tested p p_holm n_family answer texts_half_width "
         "seeds_planned seeds_assured n_failed n_runs failure_high learned_difference validation_chose asked "
-        "n_runs_then question_sha256",
+        "n_runs_then question_sha256 look? n_seeds? alpha? n_continued?",
         when=lambda config: bool(asked_by(config)),
         caption="questions",
         category="Trust",
@@ -20,6 +31,30 @@ PRODUCTS = [
         page=True,
         crate=True,
     ),
+    Product(
+        "looks",
+        "looks.tsv",
+        "answer_questions",
+        columns=LOOK,
+        when=has_looks,
+        caption="questions",
+        category="Trust",
+        labels={"table": "what each look said"},
+        page=True,
+        crate=True,
+    ),
+    Product(
+        "looks_saved",
+        "looks_saved.tsv",
+        "answer_questions",
+        "saved",
+        columns="arm n_seeds n_planned n_saved seconds_saved",
+        when=has_looks,
+        page=True,
+        crate=True,
+    ),
+    # One for each look but the last, as far as there are open questions.
+    Product("look_verdicts", "looks/look{look}.tsv", "judge_look", "table", columns=LOOK, when=has_looks),
 ]
 COLUMNS = {
     "ask": ("text", "", "the question, as the study file asks it"),
@@ -50,5 +85,11 @@ COLUMNS = {
     "learned_difference": ("number", "by measure", "the contrast of the runs that learned; empty where none failed"),
     "n_runs_then": ("integer", "runs", "of the study that were finished when the question was registered"),
     "asked": ("text", "UTC", "when the question was registered"),
+    "look": ("integer", "", "the look that the row is of, from 1; in questions.tsv the one that decided, or the last"),
+    "alpha": ("share", "", "that p_holm is compared with: a look's share, halved each time the seeds were changed"),
+    "n_continued": ("integer", "", "how often the seeds were changed with runs at hand, before the present ones"),
+    "n_planned": ("integer", "seeds", "of an arm whose questions stay open to the last look"),
+    "n_saved": ("integer", "runs", "that the arm did not need"),
+    "seconds_saved": ("number", "s", "their training, by the mean of the arm's runs"),
     "question_sha256": ("text", "", "of what the question asks"),
 }

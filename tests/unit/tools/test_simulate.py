@@ -9,7 +9,7 @@ from analysis.failures import WARNINGS
 from common.files import read_tsv
 from tools import simulate, simulated
 
-RECORD = read_tsv(simulate.RECORD)
+RECORD = read_tsv(f"{simulate.FOLDER}/simulations.tsv")
 BY_NAME = {setting.name: setting for setting in simulated.settings()}
 # Settings in which words once were wrong in 9 to 55 % of studies, or are.
 WORST = (
@@ -27,7 +27,7 @@ def numbers(row):
 
 
 def test_the_page_is_that_of_the_record():
-    with open(simulate.PAGE, encoding="utf-8") as page:
+    with open(f"{simulate.FOLDER}/simulations.md", encoding="utf-8") as page:
         assert page.read() == simulate.page_of(RECORD)
     assert [row["setting"] for row in RECORD] == list(BY_NAME)
 
@@ -120,11 +120,10 @@ def test_the_expected_macro_f1_is_that_of_many_texts():
 
 
 def test_a_run_prints_the_page_and_records_its_counts(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(simulate, "RECORD", str(tmp_path / "simulations.tsv"))
-    monkeypatch.setattr(simulate, "PAGE", str(tmp_path / "simulations.md"))
+    monkeypatch.setattr(simulate, "FOLDER", str(tmp_path))
     few = simulated.settings()[0]
     monkeypatch.setattr(simulate, "settings", lambda: [few, BY_NAME["3 seeds, five classes, macro-F1 over seeds"]])
-    simulate.main(["--studies", "3", "--processes", "1"])
+    simulate.main(["--only", "verdicts", "--studies", "3", "--processes", "1"])
     page = (tmp_path / "simulations.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out == page and f"| {few.name} |" in page
     recorded = read_tsv(tmp_path / "simulations.tsv")

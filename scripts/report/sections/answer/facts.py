@@ -26,7 +26,8 @@ def missing_runs(study):
     return [
         run_name(arm, seed)
         for arm in finetuning.get("arms", {})
-        for seed in finetuning.get("seeds", [])
+        # With looks, more are trained only where a question needs them.
+        for seed in finetuning.get("seeds", [])[: int(finetuning["looks"][0]) if "looks" in finetuning else None]
         if (arm, seed) not in there
     ]
 
