@@ -94,7 +94,6 @@ CHOOSING = [
 ]
 ARMS = arms_in(config)
 SEEDS = config["finetuning"]["seeds"]
-# Numbers of seeds after which questions are judged; arms have more only where one is open.
 LOOKS = config["finetuning"].get("looks")
 # The simple models, of one run each.
 LINEAR = linear_arms(config["finetuning"])
@@ -138,20 +137,15 @@ def runs(pattern, arms=None):
             for seed in seeds[name]
         ]
 
-    if LOOKS:
-        return paths
-    fixed = paths(None)
-    return lambda wildcards: fixed
+    fixed = None if LOOKS else paths(None)
+    return paths if LOOKS else lambda wildcards: fixed
 
 
 def seeds_of_arms(wildcards):
     """The seeds of each arm, {name: seeds}; of a study with looks those that its questions need."""
+    # While a look's table is missing, Snakemake runs the look and asks again.
+    verdicts = lambda look: checkpoints.judge_look.get(look=look).output[0]
     return trained_seeds(config, verdicts, wildcards.get("look") if LOOKS else None)
-
-
-def verdicts(look):
-    """The table of a look; while there is none, Snakemake runs the look and then asks again."""
-    return checkpoints.judge_look.get(look=look).output[0]
 
 
 def linear(pattern):

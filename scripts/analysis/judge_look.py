@@ -19,7 +19,7 @@ def run_rows(records, selected):
     rows = []
     for record, chosen in zip(map(read_json, records), map(read_json, selected), strict=True):
         rows.append({name: str(record[name]) for name in (*ARM, "seed")})
-        if measure := record.get("measure"):
+        if measure := chosen.get("measure"):
             rows[-1]["measure"] = measure
         valid = measures.Lead(rows[-1]).valid
         rows[-1][valid] = repr(chosen[valid])
