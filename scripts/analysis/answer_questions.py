@@ -67,16 +67,21 @@ def main(
             by_measure[name] = read_scored(*by)
         else:
             by_measure[name] = scored(name, frame, answered, names)
-    judged_runs = {}
-    # No table says which runs learned where labels are numbers.
-    for row in read_frame(learned).to_dict("records") if learned else ():
-        judged_runs.setdefault(row["arm"], []).append(row["learned"] == "true")
     valid = valid_worths(frame, names, selected)
+    judged_runs = runs_that_learned(learned)
     rows, history = answer(questions, read_register(register), by_measure, judged_runs, options, valid, plan)
     write_answers(questions_table, rows, plan)
     if looks:
         write_table(looks, "looks", [{name: row[name] for name in columns_of("looks")} for row in history])
         write_table(saved, "looks_saved", savings(frame, len(plan["seeds"])))
+
+
+def runs_that_learned(path):
+    """Return {arm: list of booleans, one a run} from learned.tsv; {} without it, as where labels are numbers."""
+    found = {}
+    for row in read_frame(path).to_dict("records") if path else ():
+        found.setdefault(row["arm"], []).append(row["learned"] == "true")
+    return found
 
 
 def write_answers(path, rows, plan):
