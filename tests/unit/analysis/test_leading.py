@@ -7,8 +7,8 @@ from sklearn.metrics import f1_score
 
 import measures
 from analysis import arm_pairs, choose_recipes, compare_measures, compute_statistics, scored, tabulate_test_accuracy
-from analysis.answer_questions import with_best
 from analysis.arm_pairs import OPTIONS
+from analysis.judging import with_best
 from analysis.measured import read_answered
 from common.errors import StudyError
 from common.files import read_tsv, write_tsv
