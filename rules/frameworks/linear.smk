@@ -99,7 +99,7 @@ rule fit_probe:
     wildcard_constraints:
         arm=RUN_FILES.of_framework("linear"),
     conda:
-        "../../envs/huggingface.yaml"
+        "../../envs/data.yaml"
     resources:
         mem_mb=grow(3500),
         runtime=grow("2h"),
@@ -120,7 +120,7 @@ rule score_probe:
     wildcard_constraints:
         arm=RUN_FILES.of_framework("linear"),
     conda:
-        "../../envs/huggingface.yaml"
+        "../../envs/data.yaml"
     resources:
         mem_mb=grow(2000),
         runtime=grow("10m"),

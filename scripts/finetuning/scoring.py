@@ -10,6 +10,7 @@ import measures
 import tasks
 from finetuning.token_ids import apart
 from training.batching import length_sorted_batches
+from training.objective import plain_loss
 
 PAD = 1
 # The input of a model that distinguishes the texts of a pair, beside ids and mask.
@@ -119,7 +120,7 @@ def summarize(logits, labels, measure=None, problem=None):
     """
     kind, given = tasks.of_problem(problem), np.asarray(labels)
     labels = torch.as_tensor(given if given.dtype.kind == "f" else given.astype(np.int64))
-    found = {"loss": float(kind.loss(logits.double(), labels))}
+    found = {"loss": float(plain_loss(kind, logits.double(), labels))}
     if kind.COUNTED:
         correct = int(kind.right(kind.answers(logits), labels).sum())
         found |= {"accuracy": correct / len(labels), "n_correct": correct}

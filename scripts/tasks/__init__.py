@@ -1,12 +1,13 @@
 """The kinds of labels that a study's texts may have (`data.task`), each in a file of its own, found where it is.
 
 A kind says how a label is read and written, how texts are drawn by it, what a model has to learn, and what its answers
-are. Snakemake, which may lack NumPy, reads the facts only, so a kind imports NumPy and PyTorch where it computes.
+are. Snakemake, which may lack NumPy, reads the facts only, so a kind imports NumPy where it computes, and no PyTorch.
 
 Facts:
     LABEL (str): what a text has, for readers.
     MEASURE (str): the measure that leads a study which names none.
     BASELINES (tuple): the simple models that there are for it, the constant one first.
+    LOSS (str): the function of `torch.nn.functional` that its models minimize, of what `compared` returns.
     PROBLEM (str or None): Transformers' `problem_type` of its models.
     NAMED (bool): whether `data.labels` names its labels.
     COUNTED (bool): whether an answer is right or wrong, so that there is an accuracy.

@@ -1,5 +1,7 @@
 """The objective of a classifier's training: cross entropy, with weights of the classes and smoothed labels."""
 
+import functools
+
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
@@ -31,6 +33,17 @@ def balanced_weights(labels, n_classes):
     return (len(labels) / (n_classes * counts)).tolist()
 
 
+def plain_loss(kind, logits, labels):
+    """Return the mean loss over examples, without weights.
+
+    Args:
+        kind: module of the kind of labels, see `tasks`.
+        logits: float (B, outputs).
+        labels: B labels, or (B, outputs).
+    """
+    return getattr(torch.nn.functional, kind.LOSS)(*kind.compared(logits, labels))
+
+
 class OfKind:
     """The loss of another kind of labels than classes: its mean over examples, see `tasks`; nothing weights it."""
 
@@ -38,7 +51,7 @@ class OfKind:
 
     def __init__(self, kind):
         """Take the module of the kind."""
-        self.mean = kind.loss
+        self.mean = functools.partial(plain_loss, kind)
 
     def size(self, labels):
         """Return what the sum over examples is divided by: their number."""

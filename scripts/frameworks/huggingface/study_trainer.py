@@ -16,6 +16,7 @@ from training.batching import count_updates, epoch_batches, padded_length
 from training.divergence import refuse_divergence
 from training.dropout import cheap_dropout
 from training.imports import without
+from training.objective import plain_loss
 from training.process import release_memory
 from training.schedule import learning_rate
 
@@ -185,7 +186,7 @@ class StudyTrainer(ResumableTrainer):
         whole = self.size is None
         loss = objective.mean(logits, labels) if whole else objective.sum(logits, labels) / self.size
         with torch.no_grad():
-            plain = loss if whole and objective.plain else self.kind.loss(logits, labels)
+            plain = loss if whole and objective.plain else plain_loss(self.kind, logits, labels)
             correct = self.kind.right(self.kind.answers(logits), labels).sum()
             self.noted.append((plain.item(), len(labels), torch.stack([plain * len(labels), correct])))
         refuse_divergence("the training loss", self.noted[-1][0], self.state.global_step + 1, **self._told())

@@ -11,7 +11,7 @@ from data.reviews import POLARITY
 from finetuning.plain_results import write_results
 from frameworks.linear.probes import choose, predict
 
-PACKAGES = ("numpy", "scikit-learn", "scipy", "torch", "transformers")
+PACKAGES = ("numpy", "scikit-learn", "scipy")
 
 
 def main(
