@@ -16,7 +16,7 @@ DISCOVERED = {
     "frameworks": ["frameworks/*.py", "frameworks/*/__init__.py"],
 }
 # A line that imports, also in a function. `ast` would be slower: every job's Snakemake reads the rules anew.
-IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import ([\w, ]*)|import ([\w., ]+))", re.MULTILINE)
+IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (?:\(([^)]*)\)|([\w, ]*))|import ([\w., ]+))", re.MULTILINE)
 
 
 @functools.cache
@@ -25,7 +25,8 @@ def own_imports(path):
     with open(path, encoding="utf-8") as handle:
         found = IMPORT.findall(handle.read())
     names = set()
-    for package, parts, modules in found:
+    for package, in_brackets, parts, modules in found:
+        parts = in_brackets or parts
         names |= {package, *(f"{package}.{part.split()[0]}" for part in parts.split(",") if part.strip())}
         names |= {module.split()[0] for module in modules.split(",") if module.strip()}
     paths = set()

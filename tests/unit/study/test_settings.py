@@ -7,6 +7,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+import frameworks
 from common.errors import StudyError
 from qa.guest import GUEST
 from study.configuration import check_study, load_study, read_settings, with_defaults
@@ -106,7 +107,7 @@ FAULTS = {
     "empty block": ({"finetuning": None}, ["finetuning is null (empty)", "a block of keys"]),
     "arm without an init": (
         {"finetuning.arms.fairseq-random.init": DELETE},
-        ["finetuning.arms.fairseq-random.init is missing", "one of pretrained, random"],
+        ["finetuning.arms.fairseq-random.init is missing", "one of none, pretrained, random"],
     ),
     "arms as text": ({"finetuning.arms": "fairseq"}, ["finetuning.arms is 'fairseq'", "a block of keys"]),
     "no arm": ({"finetuning.arms": {}}, ["finetuning.arms is empty", "at least one entry"]),
@@ -233,13 +234,13 @@ FAULTS = {
         {"finetuning.arms.fairseq-random.framework": "hugingface"},
         [
             "finetuning.arms.fairseq-random.framework is 'hugingface'",
-            "one of fairseq, huggingface",
+            "one of command, fairseq, huggingface, linear, predictions, run_glue",
             "Did you mean huggingface?",
         ],
     ),
     "framework like no other": (
         {"finetuning.arms.fairseq-random.framework": "jax"},
-        ["finetuning.arms.fairseq-random.framework is 'jax'", "one of fairseq, huggingface"],
+        ["finetuning.arms.fairseq-random.framework is 'jax'", "one of command, fairseq, huggingface"],
     ),
     "unknown init": ({"finetuning.arms.fairseq-random.init": "pretained"}, ["Did you mean pretrained?"]),
     "unknown source": ({"data.source": "cls_books_zipp"}, ["data.source", "Did you mean cls_books_zip?"]),
@@ -498,7 +499,7 @@ def test_schema_and_defaults_do_not_drift():
         f"finetuning.arms.{key}"
         for key in (
             *("protocol", "freeze", "lora", "training", "n_train", "at_update"),
-            *("max_seq_length", "pad_to_max_length"),
+            *(key for name in frameworks.names() for key in getattr(frameworks.load(name), "SETTINGS", {})),
         )
     )
     alone = set(key_paths(schema)) - paths_of(defaults())
