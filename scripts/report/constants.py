@@ -3,6 +3,17 @@
 A phrase counts only as a whole, and only as written: `check_report` refuses any other number without a record.
 """
 
+import re
+
+import measures
+
+
+def names_with_digits():
+    """Return the names of measures that have digits, such as macro-F1, also as a sentence begins with them."""
+    labels = [measures.load(name).LABEL for name in measures.names()]
+    return [form for label in labels if re.search(r"\d", label) for form in (label, label[0].upper() + label[1:])]
+
+
 CONSTANTS = {
     "SHA-256": "the name of a hash",
     "first 16 digits": "how much of a hash the page shows",
@@ -14,7 +25,8 @@ CONSTANTS = {
         "the numbering of the lab, whose parts a section is about",
     ),
     "which is 0": "how test reviews are numbered",
-    **dict.fromkeys(("Macro-F1", "macro-F1", "F1"), "the name of a measure: precision and recall in one"),
+    "F1": "the name of a measure: precision and recall in one",
+    **dict.fromkeys(names_with_digits(), "the name of a measure"),
     "mean F1": "the name of a measure, ROUGE-L's",
     "0 to 1": "the range of ROUGE-L",
     "0 to 100": "the range of chrF",
