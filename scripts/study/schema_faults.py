@@ -242,7 +242,7 @@ def _type_hint(value, node):
                 return f". YAML takes {value} for text: write {mended}"
         if match or re.fullmatch(r"[+-]?\d+(\.\d*)?|true|false|null", value.strip(), re.IGNORECASE):
             return ". Write it without quotes, in a study file: inside braces, --config makes everything text"
-    if _is_whole(None, value) and types == ["array"] and 0 < value <= 20 and "seed" in str(node.get("items")):
+    if _is_whole(None, value) and "array" in types and 0 < value <= 20 and "seed" in str(node.get("items")):
         return f". Write {list(range(1, value + 1))}"
     if isinstance(value, float) and "integer" in types and value.is_integer():
         return f". Write {int(value)}"

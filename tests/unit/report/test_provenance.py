@@ -231,7 +231,8 @@ def test_the_commit_says_when_files_differ(tmp_path):
 def test_regeneration_knows_no_rule_that_trains_or_reads_a_checkpoint():
     rules = {rule.name: " ".join(map(str, rule.inputs.values())) for _, rule in generated_rules()}
     for path in sorted((ROOT / "rules").rglob("*.smk")):
-        for name, body in re.findall(r"^ *rule (\w+):\n((?:(?! *rule ).*\n)*)", path.read_text(), re.MULTILINE):
+        one = r"^ *(?:rule|checkpoint) (\w+):\n((?:(?! *(?:rule|checkpoint) ).*\n)*)"
+        for name, body in re.findall(one, path.read_text(), re.MULTILINE):
             rules[name] = (
                 re.search(r"input:\n(.*?)\n *(?:output:|$)", body, re.DOTALL).group(1) if "input:" in body else ""
             )

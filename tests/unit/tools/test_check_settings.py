@@ -55,7 +55,7 @@ def test_a_study_with_whole_tables_passes_in_silence(tmp_path, capsys):
         ({"data": {"n_train": 100}}, "data.n_train (100) and data.n_valid (4) ask for 104"),
         (
             {"finetuning": {"seeds": 3}},
-            "finetuning.seeds is 3; it must be a list of at least 1 entry (one run per arm and seed). Write [1, 2, 3]",
+            "at least 1 entry (one run per arm and seed). Write [1, 2, 3]",
         ),
         ({"finetuning": {"training": {"learning_rate": 1}}}, "Did you mean finetuning.training.lr?"),
         ({"finetuning": {"num_train_epochs": 1}}, "There is a key finetuning.training.epochs"),
