@@ -119,7 +119,7 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 plan: study-file $(RUN_STAMP) ## plan seeds, test texts, hours and disk: STUDY=FILE [FROM=results/NAME]
 	@python -m tools.plan "$$STUDY" $(if $(FROM),--from "$$FROM") $(ARGS)
 
-new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER or OWNER/NAME] [TASK=regression|multilabel]
+new: $(RUN_STAMP) ## write a study's file for your own texts: NAME=mystudy TRAIN=FILE TEST=FILE TEXT=COLUMN LABEL=COLUMN [SECOND=COLUMN] [VALID=FILE] [MODEL=FOLDER|OWNER/NAME] [TASK=KIND]
 	@python -m tools.new_study "$$NAME" --train="$$TRAIN" --valid="$$VALID" --test="$$TEST" --text="$$TEXT" --label="$$LABEL" --second="$$SECOND" --model="$$MODEL" --mirror="$$MIRROR" --task="$$TASK"
 
 # The index is used, not the folder's wheels: those may be out of date, and this machine has a network.

@@ -86,7 +86,7 @@ def changed_settings(folder, config):
     if not os.path.isfile(record):
         return {}
     then, now = (flat(settings) for settings in (read_json(record), json.loads(json.dumps(result_settings(config)))))
-    then = ADDED | then
+    then, now = ADDED | then, ADDED | now
     return {key: (then.get(key), now.get(key)) for key in {**now, **then} if then.get(key) != now.get(key)}
 
 

@@ -268,5 +268,6 @@ def test_new_takes_names_as_they_are(finished):
         "<--second=>",
         "<--model=>",
         "<--mirror=>",
+        "<--task=>",
     ]
     assert not (finished.folder / "x").exists()
