@@ -145,8 +145,9 @@ class Start:
         return {run_label(*run) for run in found if run[0] not in simple}
 
     def planned_seeds(self, measure):
-        """Return the seeds of the runs that a measure scores, as `study.seed_plans.plan_of` does."""
-        return plan_of(self.config[measures.of_guests().get(measure, "finetuning")])
+        """Return the seeds of the runs that a measure scores, as `study.seed_plans.plan_of` does; None without any."""
+        section = self.config.get(measures.of_guests().get(measure, "finetuning")) or {}
+        return plan_of(section) if section.get("seeds") else None
 
     def planned_need(self):
         """Return what the planned jobs will write, by kind, in bytes."""

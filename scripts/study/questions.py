@@ -167,8 +167,8 @@ def register(folder, questions, runs, plan=None):
         found.setdefault(name, sorted(runs(name)))
         recorded = recorded_seeds(folder) if key in known and name not in measures.of_guests() else None
         entry = known.setdefault(key, question | {"asked": now(), "runs": found[name]})
-        if plan:
-            note_seeds(entry, plan(name), found[name], recorded)
+        if seeds := plan and plan(name):
+            note_seeds(entry, seeds, found[name], recorded)
     if json.dumps(known) != before:
         os.makedirs(folder, exist_ok=True)
         write_text(path, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
