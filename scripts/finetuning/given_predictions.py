@@ -72,7 +72,7 @@ def records(path, called):
         if str(path).endswith(".jsonl"):
             yield from json_records(called, handle)
             return
-        csv.field_size_limit(LONGEST)
+        limit = csv.field_size_limit(LONGEST)  # for the whole process, so it is put back
         rows = csv.DictReader(handle, delimiter="," if str(path).endswith(".csv") else "\t", strict=True)
         try:
             header = rows.fieldnames or []
@@ -87,6 +87,8 @@ def records(path, called):
                 yield f"{called}, row {number}", row
         except csv.Error as error:
             raise StudyError(f"{called}, line {rows.line_num}: {error}; write it with a csv library") from error
+        finally:
+            csv.field_size_limit(limit)
 
 
 def json_records(called, handle):
