@@ -12,7 +12,7 @@ import shutil
 from common.errors import StudyError
 
 # Names of text tables have these extensions.
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
 
 @contextlib.contextmanager

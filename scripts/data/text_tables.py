@@ -55,8 +55,8 @@ def read_rows(path, columns, strict=True, quoting="auto"):
     """Return a table's rows, each with its place for messages.
 
     Args:
-        path: file whose name ends in one of `TABLES`, UTF-8. CSV has commas, semicolons, tabs or pipes, whichever shows
-            the columns, or what its first line says (`sep=;`).
+        path: file whose name ends in one of `TABLES`, UTF-8. CSV (or .txt) has commas, semicolons, tabs or pipes,
+            whichever shows the columns, or what its first line says (`sep=;`).
         columns: names that must be there; numbers from 1: the file has no header.
         strict: refuse a row of another length than the header, and an object without a wanted key.
         quoting: quoting of CSV and TSV: `csv`, quotation marks around a cell belong to the file; `none`, to the text;

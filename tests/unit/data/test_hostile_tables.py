@@ -235,7 +235,7 @@ REFUSED = {
     "gzip": (
         train(b"", "csv.gz"),
         {},
-        "train.csv.gz: a table's name ends in .csv, .tsv, .jsonl, .ndjson, .parquet; unp",
+        "train.csv.gz: a table's name ends in .csv, .tsv, .jsonl, .ndjson, .parquet, .txt; ",
     ),
     "gzip under another name": (
         train(gzip.compress(b"text")),

@@ -34,6 +34,7 @@ def numbers(path):
         ("a.csv", 'label,text\n1,"One, two"\n2,Three\n'),
         ("a.csv", '\ufefflabel,text\r\n1,"One, two"\r\n\r\n2,Three\r\n'),
         ("a.csv", "label;text\n1;One, two\n2;Three\n"),
+        ("a.txt", "text\tother\tlabel\r\nOne, two\tx\t1\r\nThree\t\t2\r\n"),
         ("A.TSV", "text\tlabel\tother\nOne, two\t1\tx\nThree\t2\t\n"),
         ("a.csv", 'label,text\n 1.0 ,"One,\n  two"\n2.0,Three\n'),
         ("a.jsonl", '{"text": "One, two", "label": 1}\n\n{"label": 2.0, "text": "Three"}'),

@@ -74,7 +74,7 @@ FAULTS = {
     ),
     "a packed table": (
         {"data.source": "table", "data.table.train": "a.csv.gz", "data.table.test": "b.csv"},
-        ["data.table.train: a.csv.gz is no table; its name must end in .csv, .tsv, .jsonl, .ndjson, .parquet (unpack"],
+        ["data.table.train: a.csv.gz is no table; its name must end in .csv, .tsv,", ".parquet, .txt (unpack"],
     ),
     "a table in a path with braces": (
         {"data.table.train": "{a}.csv"},
@@ -82,8 +82,8 @@ FAULTS = {
     ),
     "a column on two lines": ({"data.table.second": "a\nb"}, ["data.table.second", "on one line (else rename it in"]),
     "a corpus table of another kind": (
-        {"checkpoint.corpus.tables": [{"urls": ["https://a.org/b.txt"], "column": 1, "repeat": 1, "licence": "MIT"}]},
-        ["checkpoint.corpus.tables, entry 1: https://a.org/b.txt is no table; its name must end in .csv"],
+        {"checkpoint.corpus.tables": [{"urls": ["https://a.org/b.xlsx"], "column": 1, "repeat": 1, "licence": "MIT"}]},
+        ["checkpoint.corpus.tables, entry 1: https://a.org/b.xlsx is no table; its name must end in .csv"],
     ),
     "a class with a control character": (
         {"data.labels": ["good", "b\x07"]},
