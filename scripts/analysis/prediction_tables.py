@@ -6,10 +6,9 @@ import pandas
 import tasks
 from common.errors import StudyError
 from common.frames import read_frame
+from finetuning.given_predictions import ROUNDING
 
 PROBABLE = "the more probable class (probability is that of class 1)"
-# Probabilities in float32 sum to 1 within this tolerance.
-ROUNDING = 1e-4
 
 
 def read_predictions(path):

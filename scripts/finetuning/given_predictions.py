@@ -12,7 +12,7 @@ PROBABILITY = "probability_"
 FORMATS = (".tsv", ".csv", ".jsonl")
 # A line beyond it is no row of predictions.
 LONGEST = 2_000_000
-# The most that rounded probabilities may miss 1 by.
+# The most that rounded probabilities, or those of float32, may miss 1 by.
 ROUNDING = 1e-4
 # How much more the prediction gets than a class that is as probable.
 TIE = 1e-9

@@ -5,11 +5,10 @@ import numpy as np
 import tasks
 from common.errors import StudyError
 from common.files import write_tsv
+from finetuning.given_predictions import ROUNDING
 
 COLUMNS = ("id", "label", "prediction", "probability")
 HISTORY = ("epoch", "update", "split", "metric", "value")
-# Probabilities in float32 sum to 1 within this tolerance.
-ROUNDING = 1e-4
 
 
 def columns_of(n_classes):
