@@ -9,6 +9,7 @@ from tqdm import tqdm
 import measures
 import tasks
 from finetuning.token_ids import apart
+from training.accumulation import in_halves
 from training.batching import length_sorted_batches
 from training.objective import plain_loss
 
@@ -64,7 +65,7 @@ def score(model, sequences, batch_size, progress=None):
     Args:
         model: a sequence classifier; its training mode is restored.
         sequences: list of n integer arrays.
-        batch_size: sequences scored at once, sorted by length.
+        batch_size: sequences scored at once, sorted by length; fewer where a GPU's memory does not suffice.
         progress: label of a progress bar; None: no bar.
 
     Returns:
@@ -75,13 +76,17 @@ def score(model, sequences, batch_size, progress=None):
     model.eval()
     logits = None
     batches = length_sorted_batches([len(sequence) for sequence in sequences], batch_size)
+
+    def logits_of(batch):
+        inputs = pad_batch([sequences[i] for i in batch], pad=padding_of(model), segments=has_segments(model))
+        return model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
+
     with torch.inference_mode(), torch.autocast(device.type, enabled=False):
         for batch in tqdm(batches, desc=progress, disable=progress is None):
-            inputs = pad_batch([sequences[i] for i in batch], pad=padding_of(model), segments=has_segments(model))
-            output = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
-            if logits is None:
-                logits = torch.empty(len(sequences), output.shape[1])
-            logits[torch.as_tensor(batch)] = output
+            for part, output in in_halves(logits_of, batch):
+                if logits is None:
+                    logits = torch.empty(len(sequences), output.shape[1])
+                logits[torch.as_tensor(part)] = output
     model.train(was_training)
     return logits
 

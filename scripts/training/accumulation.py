@@ -1,4 +1,4 @@
-"""An update's batch in micro-batches, whose gradients add up; smaller ones where a GPU runs out of memory."""
+"""An update's batch in micro-batches, whose gradients add up, and scoring; smaller ones where a GPU's memory ends."""
 
 import torch
 
@@ -74,6 +74,40 @@ class MicroBatches:
             self.most = -(-min(self.most, n) // 2)
             self.halvings.append({"update": update, "micro_batch": self.most})
             print(f"out of GPU memory at update {update}: begun anew in micro-batches of {self.most}")
+
+
+def in_halves(step, batch):
+    """Yield (examples, what `step` returns for them): a batch, or halves of it while a GPU's memory does not suffice.
+
+    For scoring, where no example depends on the others.
+
+    Args:
+        step: function of a list of examples.
+        batch: list of examples, at least one.
+
+    Raises:
+        StudyError: not even one example fits.
+    """
+    try:
+        found = step(batch)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        if len(batch) == 1:
+            raise StudyError(
+                f"the GPU's memory does not suffice to score one example ({error}); shorten the texts, or use a "
+                "smaller model"
+            ) from error
+    else:
+        yield batch, found
+        return
+    # Here, because the error holds on to the tensors of the attempt.
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    half = -(-len(batch) // 2)
+    print(f"out of GPU memory while {len(batch)} examples were scored: scored again in batches of {half}")
+    for part in (batch[:half], batch[half:]):
+        yield from in_halves(step, part)
 
 
 def _random_state():

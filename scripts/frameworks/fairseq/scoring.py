@@ -3,6 +3,7 @@
 import torch
 
 from common.errors import StudyError
+from training.accumulation import in_halves
 from training.batching import length_sorted_batches
 from training.fairseq_commands import import_fairseq
 
@@ -38,7 +39,7 @@ def score(task, model, split, batch_size):
     Args:
         task, model: of `load_task_and_model`.
         split: "valid" or "test".
-        batch_size: reviews scored at once, sorted by length.
+        batch_size: reviews scored at once, sorted by length; fewer where a GPU's memory does not suffice.
 
     Returns:
         tuple: logits float32 (n, classes) and labels int64 (n,), both in the order of the data file.
@@ -48,11 +49,15 @@ def score(task, model, split, batch_size):
     model.to(device)
     n_classes = model.classification_heads[HEAD].out_proj.out_features
     logits, labels = torch.empty(len(dataset), n_classes), torch.empty(len(dataset), dtype=torch.long)
+
+    def answers_to(batch):
+        sample = dataset.collater([dataset[i] for i in batch])
+        tokens = sample["net_input"]["src_tokens"].to(device)
+        output, _ = model(tokens, features_only=True, classification_head_name=HEAD)
+        return output.float().cpu(), sample["target"].view(-1)
+
     with torch.inference_mode():
         for batch in length_sorted_batches([dataset.size(i) for i in range(len(dataset))], batch_size):
-            sample = dataset.collater([dataset[i] for i in batch])
-            tokens = sample["net_input"]["src_tokens"].to(device)
-            output, _ = model(tokens, features_only=True, classification_head_name=HEAD)
-            logits[batch] = output.float().cpu()
-            labels[batch] = sample["target"].view(-1)
+            for part, found in in_halves(answers_to, batch):
+                logits[part], labels[part] = found
     return logits, labels

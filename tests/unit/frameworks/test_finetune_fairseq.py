@@ -11,7 +11,7 @@ import yaml
 
 from common.errors import StudyError
 from common.files import read_json, read_lines, read_tsv, sha256, write_lines
-from frameworks.fairseq import binarize_texts
+from frameworks.fairseq import binarize_texts, scoring
 from frameworks.fairseq import train as finetune_fairseq
 from support.arms import facts
 from support.curves import curves
@@ -330,3 +330,37 @@ def test_infinite_gradients_are_divergence():
 
 def test_the_largest_seed_is_the_one_that_settings_take():
     assert yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["$defs"]["seed"]["maximum"] == SEED
+
+
+class Lengths(list):
+    """Reviews as fairseq's dataset has them, and a batch of them."""
+
+    def size(self, number):
+        return len(self[number])
+
+    def collater(self, rows):
+        tokens = torch.tensor([[len(row)] for row in rows])
+        return {"net_input": {"src_tokens": tokens}, "target": tokens % 2}
+
+
+class SmallGpu(torch.nn.Module):
+    """Scores a review by its length; more than 2 at once do not fit."""
+
+    def __init__(self):
+        super().__init__()
+        head = torch.nn.Module()
+        head.out_proj = torch.nn.Linear(1, 2)
+        self.classification_heads = torch.nn.ModuleDict({scoring.HEAD: head})
+
+    def forward(self, tokens, **options):
+        if len(tokens) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return torch.cat([tokens, -tokens], dim=1).float(), None
+
+
+def test_scoring_goes_on_in_smaller_batches_where_a_gpu_is_too_small():
+    reviews = Lengths(["aaa", "a", "aaaaa", "aa", "aaaa"])
+    task = type("Task", (), {"datasets": {"test": reviews}})
+    logits, labels = scoring.score(task, SmallGpu(), "test", 5)
+    assert logits.tolist() == [[len(review), -len(review)] for review in reviews]
+    assert labels.tolist() == [len(review) % 2 for review in reviews]

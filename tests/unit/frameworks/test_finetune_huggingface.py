@@ -304,6 +304,14 @@ def test_score_does_not_depend_on_batches(study):
     assert model.training
     assert torch.allclose(one, many, atol=1e-5)
     assert one.dtype == torch.float32
+    # Nor on a GPU that is too small for them: in halves, every text is scored once.
+    model.register_forward_pre_hook(too_large, with_kwargs=True)
+    torch.testing.assert_close(score(model, sequences, 64), many, rtol=0, atol=1e-5)
+
+
+def too_large(model, arguments, inputs):
+    if len(inputs["input_ids"]) > 3:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB.")
 
 
 def test_summarize_by_hand():

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch.nn.functional import cross_entropy
 
 from common.errors import StudyError
-from training.accumulation import MicroBatches
+from training.accumulation import MicroBatches, in_halves
 from training.divergence import DivergenceError, refuse_divergence
 from training.objective import Objective, balanced_weights
 
@@ -101,6 +101,28 @@ def test_what_does_not_fit_at_all_and_what_is_no_lack_of_memory_is_raised():
         MicroBatches(4).run(2, 4, fail(RuntimeError("CUBLAS_STATUS_ALLOC_FAILED")), lambda: None)
     with pytest.raises(RuntimeError, match="shapes"):
         MicroBatches(4).run(2, 4, fail(RuntimeError("shapes differ")), lambda: None)
+
+
+def test_scoring_goes_on_in_halves_where_memory_does_not_suffice():
+    tried = []
+
+    def step(batch):
+        tried.append(list(batch))
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return sum(batch)
+
+    # Of 7 the first half has 4, which is halved again; of the other 3 one remains.
+    assert list(in_halves(step, [0, 1, 2, 3, 4, 5, 6])) == [([0, 1], 1), ([2, 3], 5), ([4, 5], 9), ([6], 6)]
+    assert tried[:3] == [[0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3], [0, 1]]
+
+    def never(batch):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(StudyError, match="does not suffice to score one example .*shorten the texts"):
+        list(in_halves(never, [1, 2]))
+    with pytest.raises(RuntimeError, match="shapes"):
+        list(in_halves(lambda batch: (_ for _ in ()).throw(RuntimeError("shapes differ")), [1, 2]))
 
 
 def test_divergence_names_run_update_precision_and_remedy():
