@@ -12,29 +12,8 @@ from support import studies
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
-TRAINER = """
-import json, pickle, sys
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-
-def read(path):
-    with open(path, encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-if sys.argv[1] == "train":
-    rows = read(sys.argv[2])
-    linear = LogisticRegression(solver="saga", max_iter=5, random_state=int(sys.argv[3]))
-    model = make_pipeline(TfidfVectorizer(), linear)
-    model.fit([row["text"] for row in rows], [row["label"] for row in rows])
-    pickle.dump(model, open(sys.argv[4], "wb"))
-else:
-    model, rows = pickle.load(open(sys.argv[2], "rb")), read(sys.argv[3])
-    with open(sys.argv[4], "w", encoding="utf-8") as out:
-        for row, shares in zip(rows, model.predict_proba([row["text"] for row in rows])):
-            named = {f"probability_{name}": share for name, share in zip(model.classes_, shares)}
-            out.write(json.dumps({"id": row["id"]} | named) + "\\n")
-"""
+# The example of docs/guides/other-trainers.md.
+TRAINER = pathlib.Path(studies.ROOT, "docs", "examples", "sklearn_arm.py").read_text(encoding="utf-8")
 ARMS = {
     "tuned": {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"},
     "command": {

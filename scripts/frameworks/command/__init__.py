@@ -1,5 +1,6 @@
 """Anyone's trainer: a command that trains and a command that predicts: facts."""
 
+import glob
 import os
 import re
 import shlex
@@ -37,9 +38,19 @@ for _key in ("train", "predict", "version", "conda"):
 
 
 def READS(arm, seed):
-    """Return the files that the commands name, such as a script: an edit to one trains the arm's runs again."""
+    """Return the files that the commands name, such as a script, and those in folders that they name.
+
+    An edit to one trains the arm's runs again. Hidden files and folders in a folder are left out.
+    """
     words = [word for key in PLACEHOLDERS if arm.get(key) for word in shlex.split(arm[key])]
-    return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
+    inside = [glob.glob(os.path.join(glob.escape(word), "*")) if is_path(word) else [] for word in words]
+    files = [path for word, files in zip(words, inside, strict=True) for path in (word, *sorted(files))]
+    return [path for path in dict.fromkeys(files) if os.path.isfile(path)]
+
+
+def is_path(word):
+    """Tell whether a word of a command names a file, or, with a slash in it, a folder; `train` may be a bare word."""
+    return os.path.isfile(word) or ("/" in word and os.path.isdir(word))
 
 
 def faults(finetuning, name):

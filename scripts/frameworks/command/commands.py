@@ -12,6 +12,7 @@ import tempfile
 
 from common.errors import StudyError
 from data.reviews import BETWEEN
+from frameworks.command import is_path
 
 # Characters of a version's output that are recorded.
 VERSION = 20_000
@@ -47,7 +48,7 @@ def write_texts(path, texts, labels=None, classes=None):
 def filled(command, values):
     """Return the words of a command with its placeholders filled in, each within its word: no shell reads them.
 
-    Words that name a file of the study's folder become whole paths, since the command runs in a folder of its own.
+    Words that name a file or folder of the study become whole paths, since the command runs in a folder of its own.
     """
 
     def value(match):
@@ -55,7 +56,7 @@ def filled(command, values):
 
     found = []
     for word in shlex.split(command):
-        if os.path.isfile(word) and not os.path.isabs(word):
+        if is_path(word):
             word = os.path.abspath(word)
         found.append(re.sub(r"\{\{|\}\}|\{(\w+)\}", value, word))
     return found

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from common.errors import StudyError
+from frameworks.command import READS
 from frameworks.command.commands import execute, filled
 from frameworks.command.score import score
 from frameworks.command.train import train
@@ -164,6 +165,20 @@ def test_placeholders_stay_within_their_words(tmp_path):
     # No shell reads them: blanks, quotes and semicolons of a path are letters like others.
     odd = "a b'; rm -rf x"
     assert filled("cmd --out={out} '{{x}}' {seed}", {"out": odd, "seed": 3}) == ["cmd", f"--out={odd}", "{x}", "3"]
+
+
+def test_files_and_folders_of_the_study_become_whole_paths_and_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "deep").mkdir(parents=True)
+    for name in ("trainer.py", "models/a.bin", "models/.hidden", "models/deep/b.bin"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "train").mkdir()
+    # `train` is a word of the command, though a folder has its name; `models/` is the folder.
+    command = "python trainer.py train models/ {train} {out}"
+    assert filled(command, {"train": "t", "out": "o"}) == [
+        "python", f"{tmp_path}/trainer.py", "train", f"{tmp_path}/models", "t", "o",
+    ]  # fmt: skip
+    assert READS({"train": command, "predict": "python trainer.py {model}"}, 1) == ["trainer.py", "models/a.bin"]
 
 
 ARM = "finetuning.arms.fairseq-random"
