@@ -33,7 +33,7 @@ def colours(config):
 
 
 CURVES = {
-    "curves": ("figures/{leading}_by_epoch/{arm}", "plot_accuracy_by_epoch", "accuracy_by_epoch", "Accuracy by epoch"),
+    "curves": ("figures/{leading}_by_epoch/{arm}", "plot_accuracy_by_epoch", "accuracy_by_epoch", "Each arm by epoch"),
     "all_curves": ("figures/arms_by_epoch/{measure}", "plot_arms_by_epoch", "arms_by_epoch", "Arms compared"),
     "training_curves": (
         "figures/train_and_valid/{arm}",

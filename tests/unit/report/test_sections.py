@@ -188,6 +188,30 @@ def test_no_page_calls_the_accuracy_the_best_where_the_loss_chose(tmp_path):
     check_page(tmp_path, files, settings)
 
 
+@pytest.mark.parametrize(
+    ("learned", "short", "long"),
+    [
+        ({"1": "true", "2": "true", "3": "true"}, "none of the 3 runs with a validation result.", "All 3 runs with a"),
+        (
+            {"1": "false", "2": "true"},
+            "1 of 2 runs with a validation result did not learn; they are",
+            "1 of 2 runs with a",
+        ),
+        ({}, "not known, since no run has a validation result.", "No run has a validation result, so"),
+    ],
+)
+def test_runs_without_a_validation_result_are_not_counted_as_judged(tmp_path, learned, short, long):
+    files, settings = study_of(tmp_path, [FAIRSEQ, HUGGINGFACE], [1, 2, 3])
+    files |= make_rest(tmp_path, random.Random(1))
+    rows = read_tsv(files["learned"])
+    chosen = [row | {"learned": learned[row["seed"]]} for row in rows[:3] if row["seed"] in learned]
+    write_tsv(files["learned"], chosen, tuple(rows[0]))
+    html = make_page(tmp_path, files, settings)
+    words = " ".join(re.sub(r"<[^>]+>", "", html).split())
+    assert f"Failed runs: {short}" in words and long in words
+    check_page(tmp_path, files, settings)
+
+
 def test_the_page_says_what_was_minimized_where_runs_stopped_and_what_was_halved(tmp_path):
     files, settings = study_of(tmp_path, [FAIRSEQ, HUGGINGFACE], [1, 2])
     first, *_, last = files["run_records"]

@@ -87,6 +87,20 @@ def in_short_facts(study):
     }
 
 
+def failures(study):
+    """Return numbers of runs: {failed, judged, all}; None where no kind of label says which runs learnt."""
+    if not study.has("learned"):
+        return None
+    path = study.path("learned")
+    judged = study.count(path)
+    return {
+        "failed": study.count(path, learned="false"),
+        "judged": judged,
+        # A run without a validation result is not judged.
+        "all": judged == study.count(study.path("runs")),
+    }
+
+
 def leading(arms, grids):
     """Return the arms that may lead the page: a test mean that was one of several to choose from leads nothing.
 
@@ -122,7 +136,7 @@ def facts(study):
         "grown": learning_curves(study),
         "missing": missing_runs(study),
         "disagreeing": disagreements(study),
-        "failed": study.count(study.path("learned"), learned="false") if study.has("learned") else None,
+        "failed": failures(study),
         "in_short": in_short_facts(study),
         "chart_of_arms": strip_chart(
             strips(study, colours),

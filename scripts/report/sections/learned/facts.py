@@ -14,11 +14,14 @@ def facts(study):
     runs = study.table("learned")
     failed = [row for row in runs.rows if row["learned"] == "false"]
     path = study.path("learned")
+    n_runs = study.count(path)
     return {
         "runs": runs,
         "sets": sets,
         "failed": failed,
         "n_failed": study.count(path, learned="false"),
-        "n_runs": study.count(path),
+        "n_runs": n_runs,
+        # A run without a validation result is not judged.
+        "all": n_runs == study.count(study.path("runs")),
         "baselines": study.table("baselines"),
     }
