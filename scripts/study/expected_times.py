@@ -5,6 +5,10 @@ import os
 import statistics
 from collections import defaultdict, deque
 
+from common.errors import StudyError
+from common.files import read_json
+from study.hub import hub_urls
+from study.pins import mirror_path
 from study.rule_completion import STEPS, script_name
 
 # Seconds on two cores of the embedded study's jobs, by the beginnings of their rules' names (the first counts), and of
@@ -43,10 +47,33 @@ SECONDS = {
 OTHER = 4
 # The embedded study's trainings: texts, epochs, weights of the layers; updates of its pretraining.
 TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
-# The weights assumed for an external model before it is there: those of a base-sized one.
+TEST_TEXTS = 1000
+# The share of a training's time, with those few weights, that grows with their number: measured with 6 and 11 million.
+OF_WEIGHTS = 0.1
+# The weights assumed for an external model whose config.json is not on this machine: those of a base-sized one.
 FOREIGN = 85_000_000
 # Seconds for which the first estimate counts, against what this run has shown of its machine.
 PRIOR = 30
+
+
+def weights_of(model, mirror):
+    """Return the number of weights in the layers of a model of others, as far as its config.json is on this machine.
+
+    Args:
+        model: its entry of `finetuning.models`, or None.
+        mirror: folder that replaces the network, or None.
+    """
+    model = model or {}
+    path = os.path.join(model.get("folder") or "", "config.json")
+    if model.get("hub") and mirror:
+        path = os.path.join(mirror, mirror_path(hub_urls({**model["hub"], "files": ["config.json"]})[0]))
+    try:
+        facts = read_json(path)
+        width = facts["hidden_size"]
+        return facts["num_hidden_layers"] * width * (4 * width + 2 * facts["intermediate_size"])
+    # It comes later, or has other names for its sizes.
+    except (OSError, StudyError, KeyError, TypeError, ValueError):
+        return FOREIGN
 
 
 class Expected:
@@ -132,12 +159,13 @@ class Expected:
             tokens = pretraining["batch_size"] * pretraining["tokens_per_sample"] / TOKENS
             return pretraining["updates"] / UPDATES * tokens * max(weights / WEIGHTS, 0.1)
         if arm["model"] != "checkpoint":
-            weights = FOREIGN
-        training = self.config["finetuning"]["training"] | arm.get("training", {})
-        texts = (arm.get("n_train") or self.config["data"]["n_train"] or 1000) / TEXTS
-        epochs = training["epochs"] / EPOCHS if rule.startswith("finetune") else 1
+            weights = weights_of(self.config["finetuning"].get("models", {}).get(arm["model"]), self.config["mirror"])
+        training, data = self.config["finetuning"]["training"] | arm.get("training", {}), self.config["data"]
+        passes = (data.get("n_test") or TEST_TEXTS) / TEST_TEXTS
+        if rule.startswith("finetune"):
+            passes = (arm.get("n_train") or data["n_train"] or 1000) / TEXTS * training["epochs"] / EPOCHS
         # A job also starts and ends: libraries are imported.
-        return 0.5 + 0.5 * texts * epochs * weights / WEIGHTS
+        return 0.5 + 0.5 * passes * (1 - OF_WEIGHTS + OF_WEIGHTS * weights / WEIGHTS)
 
     def slowness(self, running):
         """Return how much longer jobs take here and now than expected: of finished ones, and of those that overrun."""

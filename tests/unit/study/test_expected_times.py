@@ -1,16 +1,18 @@
 """How long a run is expected to take, by hand, on jobs made up here."""
 
+import json
 import types
 
 import pytest
 
 from study import expected_times
-from study.expected_times import Expected, in_words
+from study.expected_times import Expected, in_words, weights_of
 from study.training_progress import standing
 from training.loss_curves import progress_line
 
 CONFIG = {
-    "data": {"n_train": 160},
+    "mirror": None,
+    "data": {"n_train": 160, "n_test": 500},
     "checkpoint": {
         "architecture": {"layers": 1, "width": 100, "ffn_width": 200},
         "pretraining": {"updates": 900, "batch_size": 32, "tokens_per_sample": 96},
@@ -65,16 +67,32 @@ def test_the_bar_is_weighted_by_times_and_not_by_jobs(monkeypatch):
 
 def test_sizes_give_the_first_estimate_and_a_benchmark_a_better_one(tmp_path):
     # Weights of the layers: 1 * 100 * (4 * 100 + 2 * 200) = 80,000, a fifth of the embedded study's.
-    jobs = [job("pretrain"), job("finetune_x", arm="a", seed="1"), job("finetune_x", arm="b", seed="1")]
+    jobs = [
+        job("pretrain"),
+        *(job("finetune_x", arm=arm, seed="1") for arm in "ab"),
+        job("evaluate_x", arm="a", seed="1"),
+    ]
     run = expected(jobs, CONFIG)
     assert run.weight(0) == pytest.approx(100 * 900 / 1800 * 0.2)
-    # Twice the texts, a fifth of the weights: 13 s * (0.5 + 0.5 * 2 * 0.2).
-    assert run.weight(1) == pytest.approx(13 * 0.7)
-    assert run.weight(2) > 100 * run.weight(1)  # a model of others counts as base-sized
+    # Twice the texts, a fifth of the weights, which a tenth of the time grows with: 13 s * (0.5 + 0.5 * 2 * 0.92).
+    assert run.weight(1) == pytest.approx(13 * 1.42)
+    assert run.weight(2) > 10 * run.weight(1)  # a model of others counts as base-sized
+    assert run.weight(3) == pytest.approx(14 * (0.5 + 0.5 * 0.5 * 0.92))  # half of the embedded study's test texts
     measured = tmp_path / "benchmarks" / "finetune_x" / "a"
     measured.mkdir(parents=True)
     (measured / "seed2.tsv").write_text("s\th:m:s\n33.5\t0:00:33\n")
     assert expected(jobs, CONFIG, str(tmp_path)).weight(1) == 33.5
+
+
+def test_a_model_on_this_machine_has_the_weights_of_its_layers(tmp_path):
+    hub = {"repo": "a/b", "revision": "0" * 40, "files": ["config.json"]}
+    folder = tmp_path / "huggingface.co" / "a" / "b" / "resolve" / hub["revision"]
+    folder.mkdir(parents=True)
+    sizes = {"num_hidden_layers": 6, "hidden_size": 384, "intermediate_size": 1536}
+    (folder / "config.json").write_text(json.dumps(sizes))
+    # 6 * 384 * (4 * 384 + 2 * 1536), by hand.
+    assert weights_of({"hub": hub}, str(tmp_path)) == weights_of({"folder": str(folder)}, None) == 10_616_832
+    assert weights_of({"hub": hub}, None) == weights_of({"folder": str(tmp_path)}, None) == weights_of(None, None)
 
 
 def test_a_plan_that_grows_is_read_again_and_its_stage_ends_twice():
