@@ -19,6 +19,8 @@ DRAWN = {
 }
 # With more classes than this a heat map's cells have no room for numbers, or its axes none for names.
 NUMBERED, NAMED = 8, 40
+# Then a number marks every tenth class, the first being 0.
+EVERY = 10
 
 
 def draw(tables, manifest, colours, svgs, pngs, files):
@@ -97,10 +99,12 @@ def confusions(table, looks, names, noun):
         for (i, j), share in np.ndenumerate(shares) if len(names) <= NUMBERED else ():
             ink = "white" if share > 0.55 else INK
             panel.text(j, i, f"{100 * share:.1f}", ha="center", va="center", color=ink, fontsize=9 if many else 11)
-        shown = list(names.values()) if len(names) <= NAMED else []
-        panel.set(xticks=range(len(shown)), yticks=range(len(shown)), xlabel="answer", title=label)
-        panel.set_xticklabels([cut(name) for name in shown], rotation=90 if many else 0)
-        panel.set_yticklabels([cut(name) for name in shown], rotation=0 if many else 90, va="center")
+        named = len(names) <= NAMED
+        ticks = range(0, len(names), 1 if named else EVERY)
+        shown = [cut(name) for name in names.values()] if named else [str(tick) for tick in ticks]
+        panel.set(xticks=ticks, yticks=ticks, xlabel="answer" if named else "answer (number of a class)", title=label)
+        panel.set_xticklabels(shown, rotation=90 if many and named else 0)
+        panel.set_yticklabels(shown, rotation=0 if many else 90, va="center")
         panel.grid(visible=False)
     axes[0].set_ylabel(f"label (per cent of its {noun['many']})")
     return figure

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from matplotlib import pyplot
 
 from analysis import measure_errors
-from analysis.error_figures import lengths
+from analysis.error_figures import confusions, lengths
 from common.errors import StudyError
 from common.files import read_lines, read_tsv, write_json, write_lines, write_tsv
 
@@ -145,3 +146,16 @@ def test_a_mean_of_equal_seeds_lies_between_them_and_the_figure_is_drawn(n_right
     assert all(row["min"] <= row["mean"] <= row["max"] for row in table.to_dict("records"))
     figure = lengths(table.assign(mean=table["min"] - 1e-16), {"a": ("a", "#0072B2")}, {"one": "text", "many": "texts"})
     pyplot.close(figure)
+
+
+@pytest.mark.parametrize(("n", "shown"), [(3, ["class 0", "class 1", "class 2"]), (41, ["0", "10", "20", "30", "40"])])
+def test_a_confusion_names_its_classes_or_numbers_every_tenth(n, shown):
+    names = {str(k): f"class {k}" for k in range(n)}
+    table = pandas.DataFrame(
+        [{"arm": "a", "seed": "1", "label": k, "prediction": k, "share": "1"} for k in names], dtype=object
+    )
+    figure = confusions(table, {"a": ("a", "#000000")}, names, {"many": "texts"})
+    axes = figure.axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == shown
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == shown
+    assert axes.get_xlabel() == ("answer" if n == 3 else "answer (number of a class)")

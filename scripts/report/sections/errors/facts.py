@@ -2,6 +2,7 @@
 
 import os
 
+from analysis.error_figures import NAMED
 from data.words import unit_of
 from report.arm_colours import label_of
 from report.inputs import Table
@@ -34,6 +35,7 @@ def facts(study):
         "confusion": Table(by_run(confusion.rows) if len(labels) == 2 else [], confusion.href),
         "labels": labels,
         "names": names,
+        "numbered": len(labels) > NAMED,
         "polar": list(names.values()) == list(POLARITY.values()),
         **classes(study, names),
         "drawings": drawings,
