@@ -1,6 +1,14 @@
 # Set-up and the commands of every day; `make help-all` lists them. Works with GNU make 3.82 or later.
 
-PYTHON ?= python3.11
+# Exits with 0 in a Python that the lock is for.
+SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+# The first Python of this machine that runs and suits; without one, uv's where uv is (it fetches 3.11 if necessary).
+ifeq ($(origin PYTHON),undefined)
+PYTHON := $(shell for python in python3.11 python3.12 python3.13 python3; do "$$python" -c '$(SUITABLE)' 2> /dev/null && echo "$$python" && break; done)
+endif
+ifeq ($(PYTHON),)
+PYTHON := $(or $(shell command -v uv > /dev/null && echo uv),python3.11)
+endif
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 STUDY ?=
@@ -81,7 +89,7 @@ $(RUN_STAMP) $(TEST_STAMP) wheels: export PIP_BUILD_CONSTRAINT := $(strip $(PIP_
 RUN_PIP := env $$(case " $$* " in *" --no-build-isolation "*) echo "-u PIP_BUILD_CONSTRAINT" ;; esac) python -m pip
 
 # A stamp counts only in an environment that works: whole, of the right Python, not moved from elsewhere.
-HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pip" && "$(BIN)/python" -c 'import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))'
+HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pip" && "$(BIN)/python" -c 'import pip; $(SUITABLE)'
 ifneq ($(shell { $(HEALTHY); } 2> /dev/null && echo healthy),healthy)
 $(RUN_STAMP): FORCE
 endif
@@ -157,7 +165,7 @@ wheels: mirror-folder $(RUN_STAMP) ## collect only the packages, in MIRROR/wheel
 		rm -rf "$$wheels"
 		mv "$$wheels.part" "$$wheels"
 	fi
-	echo "$$wheels: every package of the environment, for $$(python -c 'import sysconfig; print(sysconfig.get_platform())') and Python 3.11"
+	echo "$$wheels: every package of the environment, for $$(python -c 'import sysconfig; print(sysconfig.get_platform(), "and Python", sysconfig.get_python_version())')"
 
 mirror-folder:
 	@if [ -z "$$MIRROR" ]; then
@@ -216,7 +224,7 @@ doctor: ## check whether this machine can run a study, and say what to do; chang
 			exec "$$python" -m tools.doctor --venv "$(VENV)" --python "$(PYTHON)" --study "$$STUDY" --mirror "$$MIRROR" $(ARGS)
 		fi
 	done
-	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, or name it: make doctor PYTHON=/path/to/python3.11" >&2
+	echo "FAIL python: neither '$(PYTHON)' nor python3 runs - install Python 3.11, 3.12 or 3.13, or name it: make doctor PYTHON=/path/to/python3.13" >&2
 	exit 1
 
 # Tests are distributed by file, since those of one file share a study that takes minutes. The folders' order runs whole
@@ -306,13 +314,17 @@ if [ -n "$(HASHES)" ] && [ -n "$$offline" ]; then
 fi
 # The environment's interpreter may be removed below, so another one is used.
 python=$$(PATH="$${PATH#"$(BIN):"}"; command -v "$(PYTHON)" || true)
-if [ -z "$$python" ] || ! "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2> /dev/null; then
-	echo "make: Python 3.11 is needed, and '$(PYTHON)' is not one. Install it, or name it: make PYTHON=/path/to/python3.11" >&2
+if [ "$(PYTHON)" = uv ] && [ -n "$$python" ]; then
+	python=$$(uv python find --no-project '>=3.11,<3.14' 2> /dev/null || { uv python install 3.11 >&2 && uv python find --no-project 3.11; } || true)
+fi
+if [ -z "$$python" ] || ! "$$python" -c '$(SUITABLE)' 2> /dev/null; then
+	echo "make: Python 3.11, 3.12 or 3.13 is needed, and '$(PYTHON)' is none of them. Install one, or name it: make PYTHON=/path/to/python3.13; with uv installed, make gets one itself." >&2
 	exit 1
 fi
 python=$$("$$python" -c 'import sys; print(sys._base_executable)')
+minor=$$("$$python" -c 'import sys; print("python3.%d" % sys.version_info[1])')
 if ! "$$python" -c 'import ensurepip, venv' 2> /dev/null; then
-	echo "make: '$$python' cannot make virtual environments: install its venv module (Debian: python3.11-venv)" >&2
+	echo "make: '$$python' cannot make virtual environments: install its venv module (Debian: $$minor-venv)" >&2
 	exit 1
 fi
 if [ -e "$(VENV)" ] && ! { $(HEALTHY); } 2> /dev/null; then
@@ -362,7 +374,7 @@ $(RUN_STAMP):
 			exit 1
 		fi
 		if ! python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
-			echo "make: '$$python' lacks the header Python.h, which building fairseq needs (Debian: python3.11-dev)" >&2
+			echo "make: '$$python' lacks the header Python.h, which building fairseq needs (Debian: $$minor-dev)" >&2
 			exit 1
 		fi
 	fi

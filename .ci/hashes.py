@@ -1,7 +1,7 @@
 """Write the locked versions with the hashes of their files (`make lock`, after `.ci/lock.py`; needs a network).
 
-The hashes are those that PyPI lists (PEP 691). Every file is included that pip could install with CPython 3.11 on
-Linux, x86-64 or aarch64, source distributions among them: not only what this machine would get.
+The hashes are those that PyPI lists (PEP 691). Every file is included that pip could install with CPython 3.11,
+3.12 or 3.13 on Linux, x86-64 or aarch64, source distributions among them: not only what this machine would get.
 """
 
 import json
@@ -32,8 +32,10 @@ INDEX = "https://pypi.org/simple/"
 HEADER = "# Written by `make lock`: do not edit."
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([A-Za-z0-9.!_-]+)", re.MULTILINE)
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
+# The CPython 3 that the lock is for (the Makefile's SUITABLE says the same).
+MINORS = (11, 12, 13)
 # The CPU wheels that https://download.pytorch.org/whl/cpu/torch/ lists for CPython 3.11 on Linux, aarch64 and x86-64.
-# PyPI does not have them. Add a line by hand for another version of PyTorch.
+# PyPI does not have them, and with 3.12 and 3.13 PyPI's build is installed. Add a line by hand for another version.
 PYTORCH_CPU = {
     "2.13.0": [
         "84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7",
@@ -56,7 +58,7 @@ def read_hashes(text):
 
 
 def is_usable(filename, version):
-    """Return whether pip could install a file of that version with CPython 3.11 on Linux, x86-64 or aarch64.
+    """Return whether pip could install a file of that version with one of `MINORS` on Linux, x86-64 or aarch64.
 
     >>> is_usable("a-1.0-cp39-abi3-manylinux_2_28_x86_64.whl", "1.0"), is_usable("a-1.0.tar.gz", "1")
     (True, True)
@@ -73,9 +75,11 @@ def is_usable(filename, version):
 
 
 def _is_usable_tag(tag):
-    """Return whether a wheel's tag fits CPython 3.11 on Linux with the GNU C library."""
+    """Return whether a wheel's tag fits one of `MINORS` on Linux with the GNU C library."""
     stable = re.fullmatch(r"cp3(\d+)", tag.interpreter) if tag.abi == "abi3" else None
-    python = tag.interpreter in ("py3", "py311", "cp311") or (stable and int(stable[1]) <= 11)
+    plain = {"py3", *(f"{kind}3{minor}" for kind in ("py", "cp") for minor in MINORS)}
+    # A free-threaded build (cp313t) cannot be installed by the usual one.
+    python = (tag.interpreter in plain and not tag.abi.endswith("t")) or (stable and int(stable[1]) <= max(MINORS))
     linux = re.fullmatch(r"(many)?linux\w*_(x86_64|aarch64)", tag.platform)
     return bool(python and (linux or tag.platform == "any"))
 

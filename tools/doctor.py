@@ -19,6 +19,9 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The versions of Python that the lock is for (the Makefile's SUITABLE says the same).
+SUITABLE = ((3, 11), (3, 12), (3, 13))
+VERSIONS = "3.11, 3.12 or 3.13"
 # The time limit in seconds of a tool, and of importing PyTorch and other packages.
 PATIENCE, IMPORT_PATIENCE = 20, 300
 ASK_PYTHON = """
@@ -112,7 +115,8 @@ def environment_fault(venv):
         if python not in handle.read():
             return "it was made in another folder"
     status, output = run([python, "-c", "import sys; print(*sys.version_info[:2])"])
-    return None if (status, output) == (0, "3 11") else "its Python does not run, or is no 3.11"
+    suits = status == 0 and output in {f"{major} {minor}" for major, minor in SUITABLE}
+    return None if suits else f"its Python does not run, or is none of {VERSIONS}"
 
 
 def installed(case):
@@ -133,13 +137,14 @@ def canonical(name):
 def check_python(case):
     """The interpreter that makes the environment."""
     python, facts = interpreter(case)
-    remedy = "install Python 3.11, or name one: make PYTHON=/path/to/python3.11"
+    remedy = f"install Python {VERSIONS}, or name one: make PYTHON=/path/to/python3.13"
     if not python:
         yield fail("python", f"there is no '{case.python}' that runs", remedy)
-    elif facts["version"][:2] != [3, 11]:
-        yield fail("python", f"{python} is {'.'.join(map(str, facts['version']))}, 3.11 is needed", remedy)
+    elif tuple(facts["version"][:2]) not in SUITABLE:
+        yield fail("python", f"{python} is {'.'.join(map(str, facts['version']))}, {VERSIONS} is needed", remedy)
     elif not facts["venv"]:
-        yield fail("python", f"{python} makes no virtual environments", "install its venv module: python3.11-venv")
+        package = f"python3.{facts['version'][1]}-venv"
+        yield fail("python", f"{python} makes no virtual environments", f"install its venv module: {package}")
     else:
         yield ok("python", f"{python} is {'.'.join(map(str, facts['version']))}")
 
@@ -162,7 +167,8 @@ def check_compiler(case):
     if facts and os.path.exists(facts["header"]):
         yield ok("Python.h", facts["header"])
     elif facts:
-        yield need("Python.h", f"not at {facts['header']}; fairseq is built with it, once", "install python3.11-dev")
+        package = f"python3.{facts['version'][1]}-dev"
+        yield need("Python.h", f"not at {facts['header']}; fairseq is built with it, once", f"install {package}")
 
 
 def check_make(case):

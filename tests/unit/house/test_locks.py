@@ -66,7 +66,9 @@ def test_all_that_pip_may_install_is_listed_and_nothing_else():
 
     usable = ["a-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "a-1.0-cp311-cp311-manylinux2014_aarch64.whl"]
     usable += ["a-1.0-cp39-abi3-linux_x86_64.whl", "a-1.0-py2.py3-none-any.whl", "a-1.0.tar.gz"]
-    other = ["a-1.0-cp312-cp312-manylinux_2_28_x86_64.whl", "a-1.0-cp312-abi3-manylinux_2_28_x86_64.whl"]
+    usable += ["a-1.0-cp312-cp312-manylinux_2_28_x86_64.whl", "a-1.0-cp313-cp313-manylinux_2_28_x86_64.whl"]
+    other = ["a-1.0-cp314-cp314-manylinux_2_28_x86_64.whl", "a-1.0-cp314-abi3-manylinux_2_28_x86_64.whl"]
+    other += ["a-1.0-cp313-cp313t-manylinux_2_28_x86_64.whl", "a-1.0-cp310-cp310-manylinux_2_28_x86_64.whl"]
     other += ["a-1.0-cp311-cp311-macosx_11_0_arm64.whl", "a-1.0-cp311-cp311-musllinux_1_2_x86_64.whl"]
     other += ["a-1.0-cp311-cp311-win_amd64.whl", "a-1.0.1.tar.gz", "a-1.0-py3.11.egg", "a-1.0.exe"]
     (line,) = hashes.hashed({"a": "1.0"}, {"a": listed(*usable, *other)})

@@ -99,9 +99,31 @@ def test_one_pin_serves_every_build_of_pytorch(tmp_path, build):
 
 
 @pytest.mark.workflow
+def test_the_first_python_that_runs_and_suits_makes_the_environment(make, tmp_path):
+    def stand_in(name, line):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+
+    # A version manager's stub that runs nothing, a version that does not suit, and one that does.
+    stand_in("python3.11", "echo 'python3.11: command not found' >&2; exit 127")
+    stand_in("python3.12", f"""case "$2" in *version_info*) exit 1 ;; esac; exec {sys.executable} "$@\"""")
+    stand_in("python3.13", f'exec {sys.executable} "$@"')
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert " PYTHON=python3.13 " in make("help-all", PATH=path).stdout
+    assert " PYTHON=python3.12 " in make("help-all", "PYTHON=python3.12", PATH=path).stdout
+    # With none of them, uv is asked for one.
+    for name in ("python3.13", "python3"):
+        stand_in(name, "exit 1")
+    assert " PYTHON=python3.11 " in make("help-all", PATH=path).stdout
+    stand_in("uv", f"""[ "$1 $2" = "python find" ] && echo {sys.executable}""")
+    done = make("env", PATH=path)
+    assert done.returncode == 0 and len(stamps(make.project)) == 1, done.stdout
+
+
+@pytest.mark.workflow
 def test_set_up_names_what_is_missing(make):
     absent = make("env", "PYTHON=python3.99")
-    assert absent.returncode == 2 and "Python 3.11 is needed, and 'python3.99' is not one" in absent.stdout
+    assert absent.returncode == 2 and "Python 3.11, 3.12 or 3.13 is needed, and 'python3.99' is none" in absent.stdout
     assert not (make.project / ".venv").exists()
     absent = make("env", CXX="no-such-compiler")
     assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stdout

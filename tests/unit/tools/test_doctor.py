@@ -147,7 +147,10 @@ def test_faults_of_the_study(tmp_path):
     ("version", "venv", "status", "text"),
     [
         ([3, 11, 7], True, "ok", "is 3.11.7"),
-        ([3, 12, 1], True, "FAIL", "is 3.12.1, 3.11 is needed"),
+        ([3, 13, 0], True, "ok", "is 3.13.0"),
+        ([3, 10, 9], True, "FAIL", "is 3.10.9, 3.11, 3.12 or 3.13 is needed"),
+        ([3, 14, 0], True, "FAIL", "is 3.14.0, 3.11, 3.12 or 3.13 is needed"),
+        ([3, 12, 1], False, "FAIL", "python3.12-venv"),
         ([3, 11, 7], False, "FAIL", "python3.11-venv"),
     ],
 )
@@ -221,8 +224,8 @@ def test_environment_faults_are_those_that_make_mends(path, tmp_path):
     (venv / ".unfinished").touch()
     assert doctor.environment_fault(venv) == "its installation was interrupted"
     (venv / ".unfinished").unlink()
-    path("python", "print('3 12')", place=venv / "bin")
-    assert doctor.environment_fault(venv) == "its Python does not run, or is no 3.11"
+    path("python", "print('3 14')", place=venv / "bin")
+    assert doctor.environment_fault(venv) == "its Python does not run, or is none of 3.11, 3.12 or 3.13"
     told(one(doctor.check_environment(case(broken="x"))), "warn", ".venv: x", "`make env`")
 
 
