@@ -3,11 +3,11 @@
 # Exits with 0 in a Python that the lock is for.
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first Python of this machine that runs and suits; without one, uv's where uv is (it fetches 3.11 if necessary).
-ifeq ($(origin PYTHON),undefined)
-PYTHON := $(shell for python in python3.11 python3.12 python3.13 python3; do "$$python" -c '$(SUITABLE)' 2> /dev/null && echo "$$python" && break; done)
+ifeq ($(PYTHON),)
+override PYTHON := $(shell for python in python3.11 python3.12 python3.13 python3; do "$$python" -c '$(SUITABLE)' 2> /dev/null && echo "$$python" && break; done)
 endif
 ifeq ($(PYTHON),)
-PYTHON := $(or $(shell command -v uv > /dev/null && echo uv),python3.11)
+override PYTHON := $(or $(shell command -v uv > /dev/null && echo uv),python3.11)
 endif
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
@@ -34,6 +34,9 @@ export $(OF_USER)
 WHEELS ?= 1
 # Any value: install only files whose hashes envs/hashes/ lists, into a new environment.
 HASHES ?=
+# `fairseq`: leave it out, and with it the compiler; for studies with neither fairseq arms nor a checkpoint of their own.
+# An environment remembers it until WITHOUT= is given.
+WITHOUT ?= $(if $(wildcard $(VENV)/without-fairseq),fairseq)
 # More arguments for Snakemake (`make report ARGS=--dry-run`) and for pytest (`make test TESTS=tests/unit`).
 ARGS ?=
 TESTS ?=
@@ -93,6 +96,9 @@ HEALTHY := [ ! -e "$(VENV)/.unfinished" ] && grep -qF "$(BIN)/python" "$(BIN)/pi
 ifneq ($(shell { $(HEALTHY); } 2> /dev/null && echo healthy),healthy)
 $(RUN_STAMP): FORCE
 endif
+ifneq ($(WITHOUT),$(if $(wildcard $(VENV)/without-fairseq),fairseq))
+$(RUN_STAMP): FORCE
+endif
 FORCE:
 
 # In the order of use; `make help-all` has the others.
@@ -105,7 +111,7 @@ help: ## list the targets of every day
 
 help-all: ## list all targets and variables
 	@$(LIST)
-	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 VERBOSE=1 ARGS=... TESTS=..."
+	echo "Variables: CORES=$(CORES) PYTHON=$(PYTHON) VENV=$(VENV) STUDY=FILE MIRROR=FOLDER WHEELS=0 HASHES=1 WITHOUT=fairseq VERBOSE=1 ARGS=... TESTS=..."
 
 # A run reports its page (scripts/study/closing.py), except with Snakemake's output. There may be no page after a dry
 # run, or after a run that stops earlier.
@@ -368,13 +374,15 @@ endef
 
 $(RUN_STAMP):
 	@$(BEGIN)
-	if [ -z "$$offline" ] && ! python -c 'import fairseq' 2> /dev/null; then
+	rm -f "$(VENV)/without-fairseq"
+	leave="Without one, WITHOUT=fairseq leaves fairseq out: enough for studies of models from the hub."
+	if [ "$(WITHOUT)" != fairseq ] && [ -z "$$offline" ] && ! python -c 'import fairseq' 2> /dev/null; then
 		if ! command -v "$${CXX:-c++}" > /dev/null; then
-			echo "make: a C++ compiler is needed to build fairseq, and there is no '$${CXX:-c++}'. Install one (Debian: g++), or name it in CXX." >&2
+			echo "make: a C++ compiler is needed to build fairseq, and there is no '$${CXX:-c++}'. Install one (Debian: g++), or name it in CXX. $$leave" >&2
 			exit 1
 		fi
 		if ! python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
-			echo "make: '$$python' lacks the header Python.h, which building fairseq needs (Debian: $$minor-dev)" >&2
+			echo "make: '$$python' lacks the header Python.h, which building fairseq needs (Debian: $$minor-dev). $$leave" >&2
 			exit 1
 		fi
 	fi
@@ -404,15 +412,23 @@ $(RUN_STAMP):
 			rm -r "$(FAIRSEQ)/source" "$(FAIRSEQ)/$$sdist"
 		done
 	}
-	# A separate process group ends with an interrupted installation.
-	set -m
-	build_fairseq &
-	set +m
-	trap "kill -- -$$! 2> /dev/null || true" EXIT
+	building=
+	if [ "$(WITHOUT)" != fairseq ]; then
+		# A separate process group ends with an interrupted installation.
+		set -m
+		build_fairseq &
+		set +m
+		building=$$!
+		trap "kill -- -$$building 2> /dev/null || true" EXIT
+	fi
 	[ -n "$(HASHES)" ] || pip_install -r requirements.txt
-	wait $$!
-	pip_install --no-deps "$(FAIRSEQ)"/*.whl
-	python -c 'import fairseq, snakemake, torch, transformers' >> "$(LOG)" 2>&1 || { tail -n 15 "$(LOG)" >&2; echo "make: what was installed does not work; the whole log is $(LOG)" >&2; exit 1; }
+	if [ -n "$$building" ]; then
+		wait $$building
+		pip_install --no-deps "$(FAIRSEQ)"/*.whl
+	else
+		touch "$(VENV)/without-fairseq"
+	fi
+	python -c "import $${building:+fairseq, }snakemake, torch, transformers" >> "$(LOG)" 2>&1 || { tail -n 15 "$(LOG)" >&2; echo "make: what was installed does not work; the whole log is $(LOG)" >&2; exit 1; }
 	$(call END,installed,$(PLAIN_RUN_STAMP))
 
 $(TEST_STAMP): $(RUN_STAMP)

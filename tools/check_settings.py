@@ -4,9 +4,11 @@ python -m tools.check_settings studies/open.yaml [MIRROR]: Snakemake shows a tra
 text, and a faulty table only stops a job.
 """
 
+import importlib.util
 import os
 import sys
 
+from common.arms import arms_in, uses_checkpoint
 from common.errors import StudyError
 from study.addresses import is_address
 from study.configuration import in_file, load_study
@@ -47,6 +49,23 @@ def check_tables(data):
     return "tables: " + ", ".join(f"{len(rows)} texts for {split}" for split, rows in splits.items())
 
 
+def check_fairseq(config):
+    """Refuse a study with fairseq arms or a checkpoint of its own where fairseq was left out (WITHOUT=fairseq).
+
+    Raises:
+        StudyError: it needs fairseq, which this environment lacks.
+    """
+    if importlib.util.find_spec("fairseq"):
+        return
+    arms = [name for name, arm in arms_in(config).items() if arm.framework == "fairseq"]
+    if arms or uses_checkpoint(config):
+        why = f"arm {arms[0]} trains with fairseq" if arms else "arms start from the study's own checkpoint"
+        raise StudyError(
+            f"finetuning.arms: {why}, and this environment was made without fairseq; install a C++ compiler and "
+            "Python's headers, and run make env WITHOUT="
+        )
+
+
 def check(path, **changes):
     """Return (the study's name, what `check_tables` found).
 
@@ -66,6 +85,7 @@ def main(arguments):
     path, mirror = (*arguments, "")[:2]
     try:
         check(path, **({"mirror": mirror} if mirror else {}))
+        check_fairseq(load_study(ROOT, *filter(None, [path]))[0])
     except StudyError as error:
         print(in_file(path, error), file=sys.stderr)
         return 1

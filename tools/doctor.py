@@ -34,7 +34,7 @@ ASK_TORCH = """
 import json, warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import fairseq, snakemake, transformers, torch
+    import PACKAGES
     usable = torch.cuda.is_available()
 told = [str(warning.message) for warning in caught if "CUDA" in str(warning.message)]
 print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "usable": usable, "told": told[-1:]}))
@@ -129,6 +129,11 @@ def installed(case):
     return found
 
 
+def left_out(case):
+    """Return whether the environment was made without fairseq."""
+    return os.path.exists(os.path.join(case.venv, "without-fairseq"))
+
+
 def canonical(name):
     """Return a package's name as pip compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -151,9 +156,11 @@ def check_python(case):
 
 def check_compiler(case):
     """The requirements for building fairseq, once: the C++ compiler and Python's header."""
-    # It is already built, or the mirror has a wheel.
-    built = "fairseq-fixed" in installed(case) or glob.glob(
-        f"{glob.escape(case.mirror or '')}/wheels/fairseq_fixed-*.whl"
+    # It is already built or left out, or the mirror has a wheel.
+    built = (
+        "fairseq-fixed" in installed(case)
+        or left_out(case)
+        or glob.glob(f"{glob.escape(case.mirror or '')}/wheels/fairseq_fixed-*.whl")
     )
     need = warn if built else fail
     compiler = os.environ.get("CXX", "c++")
@@ -194,6 +201,8 @@ def check_environment(case):
         with open(os.path.join(case.root, name), encoding="utf-8") as handle:
             locked.update(re.findall(r"^([\w.-]+)==([^\s;]+)", handle.read(), re.MULTILINE))
     found = installed(case)
+    if left_out(case):
+        del locked["fairseq-fixed"]
     missing = [name for name in locked if canonical(name) not in found]
     other = [
         f"{name} {found[canonical(name)]} in place of {version}"
@@ -216,13 +225,15 @@ def check_frameworks(case):
     """Check the environment's main packages, and the GPU by its driver and PyTorch."""
     reported = {}
     if not case.broken:
-        status, output = run([os.path.join(case.venv, "bin", "python"), "-c", ASK_TORCH], IMPORT_PATIENCE)
+        needed = "snakemake, transformers, torch" if left_out(case) else "fairseq, snakemake, transformers, torch"
+        ask = ASK_TORCH.replace("PACKAGES", needed)
+        status, output = run([os.path.join(case.venv, "bin", "python"), "-c", ask], IMPORT_PATIENCE)
         answers = [line for line in output.splitlines() if line.startswith('{"torch"')]
         if status == 0 and answers:
             reported = json.loads(answers[-1])
-            yield ok("imports", f"fairseq, snakemake, transformers, torch {reported['torch']}")
+            yield ok("imports", f"{needed} {reported['torch']}")
         else:
-            found = f"fairseq, snakemake, transformers or torch fails: {last_line(output)}"
+            found = f"one of {needed} fails: {last_line(output)}"
             yield fail("imports", found, f"remove {case.venv}, then `make env`")
     yield check_gpu(reported)
 

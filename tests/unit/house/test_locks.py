@@ -131,14 +131,14 @@ def make(tmp_path):
 
 def versions(make):
     """{canonical name: version} of the packages in the project's environment."""
-    site = make.project / ".venv" / "lib" / "python3.11" / "site-packages"
+    site = next(make.project.glob(".venv/lib/*/site-packages"))
     found = importlib.metadata.distributions(path=[str(site)])
     return {canonicalize_name(each.metadata["Name"]): each.version for each in found}
 
 
 def built_with(make, module="from_source"):
     """What a package without a wheel was built with: wheel's version, constraints for pip and for builds."""
-    site = make.project / ".venv" / "lib" / "python3.11" / "site-packages"
+    site = next(make.project.glob(".venv/lib/*/site-packages"))
     return ast.literal_eval((site / module / "__init__.py").read_text().partition(" = ")[2])
 
 

@@ -52,7 +52,7 @@ def test_set_up_is_done_once_and_repaired(make):
     assert again.returncode == 0 and "Nothing to be done" in again.stdout
 
     # Half a package, as a killed pip leaves it: the environment is made anew.
-    package = make.project / ".venv/lib/python3.11/site-packages/transformers/__init__.py"
+    package = next(make.project.glob(".venv/lib/*/site-packages/transformers/__init__.py"))
     package.unlink()
     (make.project / ".venv" / ".unfinished").touch()
     repaired = make("env")
@@ -109,14 +109,14 @@ def test_the_first_python_that_runs_and_suits_makes_the_environment(make, tmp_pa
     stand_in("python3.12", f"""case "$2" in *version_info*) exit 1 ;; esac; exec {sys.executable} "$@\"""")
     stand_in("python3.13", f'exec {sys.executable} "$@"')
     path = f"{tmp_path}:{os.environ['PATH']}"
-    assert " PYTHON=python3.13 " in make("help-all", PATH=path).stdout
+    assert " PYTHON=python3.13 " in make("help-all", "PYTHON=", PATH=path).stdout
     assert " PYTHON=python3.12 " in make("help-all", "PYTHON=python3.12", PATH=path).stdout
     # With none of them, uv is asked for one.
     for name in ("python3.13", "python3"):
         stand_in(name, "exit 1")
-    assert " PYTHON=python3.11 " in make("help-all", PATH=path).stdout
+    assert " PYTHON=python3.11 " in make("help-all", "PYTHON=", PATH=path).stdout
     stand_in("uv", f"""[ "$1 $2" = "python find" ] && echo {sys.executable}""")
-    done = make("env", PATH=path)
+    done = make("env", "PYTHON=", PATH=path)
     assert done.returncode == 0 and len(stamps(make.project)) == 1, done.stdout
 
 
@@ -127,6 +127,13 @@ def test_set_up_names_what_is_missing(make):
     assert not (make.project / ".venv").exists()
     absent = make("env", CXX="no-such-compiler")
     assert absent.returncode == 2 and "a C++ compiler is needed" in absent.stdout
+    assert "WITHOUT=fairseq leaves fairseq out" in absent.stdout
+    # Without fairseq it needs no compiler, which the environment remembers until it is told otherwise.
+    for arguments in (["env", "WITHOUT=fairseq"], ["env"]):
+        assert make(*arguments, CXX="no-such-compiler").returncode == 0
+    assert not list(make.project.glob(".venv/lib/*/site-packages/fairseq"))
+    assert make("env", "WITHOUT=").returncode == 0 and list(make.project.glob(".venv/lib/*/site-packages/fairseq"))
+    assert "Nothing to be done" in make("env").stdout
     study = make("study", "STUDY=studies/absent.yaml")
     assert study.returncode == 2 and "studies/absent.yaml is no file" in study.stdout
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from common.errors import StudyError
 from support import studies
-from tools.check_settings import main
+from tools.check_settings import check_fairseq, main
 from tools.near_study import near_study, remedy
 
 ROWS = [f"text {k},{'good' if k % 2 else 'bad'}" for k in range(20)]
@@ -32,6 +33,15 @@ def refused(folder, capsys, **case):
 
 def test_a_study_with_whole_tables_passes_in_silence(tmp_path, capsys):
     assert main([write(tmp_path)]) == 0 and capsys.readouterr().err == ""
+
+
+def test_an_environment_without_fairseq_refuses_what_needs_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "made without fairseq; install a C++ compiler" in refused(tmp_path, capsys)
+    hub = {"framework": "huggingface", "model": "minilm", "init": "pretrained"}
+    check_fairseq({"finetuning": {"arms": {"whole": hub}}})
+    with pytest.raises(StudyError, match="arms start from the study's own checkpoint"):
+        check_fairseq({"finetuning": {"arms": {"whole": hub, "own": hub | {"model": "checkpoint"}}}})
 
 
 @pytest.mark.parametrize(

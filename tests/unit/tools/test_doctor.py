@@ -299,17 +299,20 @@ def test_imports(path, tmp_path):
     path("python", "sys.exit('ImportError: libtorch.so')", place=venv / "bin")
     told(by_name(doctor.check_frameworks(case(venv=venv)))["imports"], "FAIL", "ImportError: libtorch.so", "`make env`")
     assert list(by_name(doctor.check_frameworks(case(venv=venv, broken="x")))) == ["gpu"]
+    # Without fairseq nobody asks for it.
+    path("python", f"assert 'fairseq' not in sys.argv[2]; {answer}", place=venv / "bin")
+    (venv / "without-fairseq").touch()
+    told(by_name(doctor.check_frameworks(case(venv=venv)))["imports"], "ok", "snakemake, transformers, torch 2.13.0")
 
 
 def test_what_pytorch_is_asked(tmp_path):
-    # Modules of these names in place of the real ones, which take long to import.
-    for name in ("fairseq", "snakemake", "transformers"):
-        (tmp_path / f"{name}.py").touch()
+    # Modules of their names in place of the real ones, which take long to import.
+    (tmp_path / "fairseq.py").touch()
     (tmp_path / "torch.py").write_text(
         "import warnings\n__version__ = '2.13.0'\nclass version: cuda = '13.0'\nclass cuda:\n    def is_available():\n"
         "        warnings.warn('CUDA: the driver is too old')\n        warnings.warn('else')\n        return False\n"
     )
-    command = [sys.executable, "-S", "-c", doctor.ASK_TORCH]
+    command = [sys.executable, "-S", "-c", doctor.ASK_TORCH.replace("PACKAGES", "fairseq, torch")]
     done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert json.loads(done.stdout) == torch_says(told=["CUDA: the driver is too old"]) and done.stdout.startswith(
         '{"torch"'
