@@ -44,8 +44,9 @@ def check_tables(data):
     from data.build_splits import split_table
     from data.text_tables import read_table
 
-    source = read_table(table["files"], table["splits"], table, data["labels"])
-    splits = split_table(source, data["n_train"], data["n_valid"], data["n_test"], data["split_seed"], data["labels"])
+    source = read_table(table["files"], table["splits"], table, data["labels"], data["task"])
+    sizes = (data[f"n_{split}"] for split in ("train", "valid", "test"))
+    splits = split_table(source, *sizes, data["split_seed"], data["labels"], data["task"])
     return "tables: " + ", ".join(f"{len(rows)} texts for {split}" for split, rows in splits.items())
 
 

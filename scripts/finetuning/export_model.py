@@ -7,9 +7,9 @@ import shutil
 from statistics import NormalDist
 
 from transformers import logging as transformers_logging
-from transformers import pipeline
 
 import frameworks
+import tasks
 from common.arms import CHECKPOINT, percent
 from common.entry import run
 from common.errors import StudyError
@@ -18,19 +18,14 @@ from data.reviews import POLARITY, noun_of, pairs_of
 from finetuning.blanks import collapse_blanks
 from finetuning.cards import render_card
 from finetuning.encoders import load_tokenizer, named_classes, part_read
+from finetuning.pipeline_proof import EXAMPLE, NEUTRAL, NUMBER, prove
 from finetuning.recorded_labels import check_labels, check_saved
 from measures import Lead
-from training.precision import choose_device
 from training.process import set_threads
 
 # Files beside the tokenizer in the start's folder: those of the conversion or of the model's authors.
 NOT_TOKENIZER = ("config.json", "model.safetensors", "conversion.json", ".snakemake*", "generation_config.json")
 NOT_TOKENIZER += ("trainer_state.json", "*_results.json")
-# The card shows the model's answer to this example, whatever it is: a review, or a text in any language.
-EXAMPLE, NEUTRAL = "Un livre superbe, que je relirai.", "Lorem ipsum dolor sit amet."
-OF_PAIRS = {"text": NEUTRAL, "text_pair": "Consectetur adipiscing elit."}
-# The tolerance applies to probabilities of a class (both computed in float32).
-TOLERANCE = 1e-4
 # The card takes these keys from each record.
 RUN_KEYS = ("protocol", "versions", "n_train", "n_valid", "total_updates", "precision")
 MANIFEST_KEYS = ("source", "synthetic", "splits", "identical_reviews", "files", "labels")
@@ -94,7 +89,7 @@ def only_row(path, **wanted):
     return rows[0]
 
 
-def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
+def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY, task=tasks.DEFAULT):
     """Return a run's classifier of one epoch, on the CPU, with the names of its classes.
 
     Args:
@@ -103,6 +98,7 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
         epoch: 1-based.
         converted: the starting checkpoint as a Hugging Face folder; its config gives a fairseq model's sizes.
         classes: names of the classes in order.
+        task: kind of the labels.
 
     Returns:
         a classifier of Transformers, in float32; an arm's LoRA updates are merged, as the run saved them.
@@ -112,63 +108,15 @@ def load_classifier(framework, checkpoints, epoch, converted, classes=POLARITY):
             them, or does not fit the converted checkpoint's sizes.
     """
     model = importlib.import_module(f"frameworks.{framework}.export").load_trained(checkpoints, epoch, converted)
-    if model.config.num_labels != len(classes):
+    if tasks.load(task).NAMED and model.config.num_labels != len(classes):
         raise StudyError(
             f"{checkpoints}: the model has {model.config.num_labels} classes, data.labels {len(classes)}: train the "
             "run again"
         )
     check_saved(model.config, classes, checkpoints)
-    for field, value in named_classes(classes).items():
+    for field, value in named_classes(classes, task).items():
         setattr(model.config, field, value)
     return model.eval()
-
-
-def prove(folder, texts, rows, batch_size, classes=POLARITY, example=EXAMPLE):
-    """Ask the saved model through `pipeline`, compare with the run's predictions, and let it answer an example.
-
-    Args:
-        folder: the exported model.
-        texts: n test reviews.
-        rows: n rows of the run's predictions (see `finetuning.predictions`), in the same order.
-        batch_size: reviews scored at once.
-        classes: names of the classes in order.
-        example: text.
-
-    Returns:
-        dict: n, n_equal (equal labels; one may differ only within `TOLERANCE` of a tie), max_difference of the
-        probabilities, example, answer: {label: probability} of the example, the likelier first.
-
-    Raises:
-        StudyError: another number of reviews, or a probability that differs by more than `TOLERANCE`.
-    """
-    if len(texts) != len(rows) or not rows:
-        raise StudyError(f"{len(texts)} test reviews but {len(rows)} predictions: evaluate the run again")
-    classify = pipeline("text-classification", model=folder, device=choose_device())
-    if classify.tokenizer.pad_token is None:
-        # Texts go one at a time because a batch cannot be padded.
-        batch_size = 1
-    first, second = pairs_of(texts)
-    if second:
-        pairs = zip(first, second, strict=True)
-        texts, example = [{"text": a, "text_pair": b} for a, b in pairs], OF_PAIRS
-    answers = classify(texts, truncation=True, batch_size=batch_size, top_k=None)
-    columns = ("probability",) if len(classes) == 2 else tuple(f"probability_{k}" for k in range(len(classes)))
-    n_equal, worst = 0, 0.0
-    for number, (answer, row) in enumerate(zip(answers, rows, strict=True), start=1):
-        given = {each["label"]: each["score"] for each in answer}
-        for name, column in zip(classes[-len(columns) :], columns, strict=True):
-            difference = abs(given[name] - float(row[column]))
-            # A number that is not finite also fails the comparison.
-            if not difference <= TOLERANCE:
-                raise StudyError(
-                    f"test review {number}: the exported model gives {column} {given[name]:.6f} and the run's "
-                    f"predictions say {float(row[column]):.6f}: evaluate the run again"
-                )
-            worst = max(worst, difference)
-        n_equal += max(given, key=given.get) == classes[int(row["prediction"])]
-    (answer,) = classify([example], truncation=True, top_k=None)
-    answer = {each["label"]: each["score"] for each in answer}
-    return {"n": len(rows), "n_equal": n_equal, "max_difference": worst, "example": example, "answer": answer}
 
 
 def plain(value):
@@ -211,6 +159,9 @@ def check_counts(row, selected, predictions, files):
             f"{files['runs']} says epoch {row['best_epoch']} and {files['selected']} says {selected['epoch']} of this "
             "run: run the study's aggregation again"
         )
+    if not row["n_correct_test"]:
+        # Numbers are not right or wrong.
+        return
     said = (int(row["n_correct_test"]), int(row["n_test"]))
     if said != (sum(each["label"] == each["prediction"] for each in predictions), len(predictions)):
         raise StudyError(
@@ -299,8 +250,8 @@ def read_facts(files, arm, seed):
 
     Returns:
         dict: taken (conversion.json of the start), reads (the "first" or "last" tokens), selected, run, manifest,
-            source_sha256 (of the start's files), row (of `runs.tsv`), interval (of its test accuracy), arm (rows of its
-            summaries).
+            source_sha256 (of the start's files), row (of `runs.tsv`), interval (of its test accuracy; None of numbers),
+            arm (rows of its summaries).
 
     Raises:
         StudyError: a file is missing or broken, or lacks the run.
@@ -315,7 +266,7 @@ def read_facts(files, arm, seed):
         "manifest": read_record(files["manifest"], MANIFEST_KEYS),
         "source_sha256": conversion["source_sha256"],
         "row": row,
-        "interval": wilson_interval(int(row["n_correct_test"]), int(row["n_test"])),
+        "interval": wilson_interval(int(row["n_correct_test"]), int(row["n_test"])) if row["n_correct_test"] else None,
         "arm": only_row(files["arms"], arm=arm) | only_row(files["test_accuracy"], arm=arm),
     }
 
@@ -346,11 +297,11 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
     set_threads(threads)
     known = read_facts(files, arm, seed)
     check_labels(classes, known["manifest"], files["manifest"])
-    lead = Lead(known["row"])
+    lead, task = Lead(known["row"]), known["manifest"].get("task", tasks.DEFAULT)
     texts, predictions = read_lines(files["reviews"]), read_tsv(files["predictions"])
     check_counts(known["row"], known["selected"], predictions, files)
     model = load_classifier(
-        facts["framework"], files["checkpoints"], known["selected"]["epoch"], files["converted"], classes
+        facts["framework"], files["checkpoints"], known["selected"]["epoch"], files["converted"], classes, task
     )
     positions = positions_of(model, facts, known["run"]["protocol"], files)
     with atomic_path(folder) as temporary:
@@ -358,7 +309,7 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
         grant(os.path.join(temporary, "model.safetensors"))
         collapses = add_tokenizer(files["converted"], temporary, positions, pairs_of(texts))
         is_table = known["manifest"]["source"] == "table"
-        proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if is_table else EXAMPLE)
+        proof = prove(temporary, texts, predictions, batch_size, classes, NEUTRAL if is_table else EXAMPLE, task)
         card = render_card(
             files["template"],
             {"percent": percent, "plain": plain, "quoted": quoted},
@@ -370,6 +321,8 @@ def main(folder, arm, facts, seed: int, study, start, batch_size, threads, class
             init=facts["init"],
             seed=seed,
             labels=dict(enumerate(classes)),
+            task=task,
+            number=NUMBER,
             own=is_table,
             noun=noun_of(known["manifest"]),
             config=model.config,

@@ -17,13 +17,8 @@ def check_labels(classes, manifest, path):
         path: path of that file, for messages.
 
     Raises:
-        StudyError: they differ, or a text has no single class.
+        StudyError: they differ.
     """
-    if "task" in manifest:
-        raise StudyError(
-            f"data.task is {manifest['task']}, and a card is written of classes only; <run>/selected holds the model "
-            "as Transformers loads it"
-        )
     if list(manifest["labels"]) != list(classes):
         raise StudyError(
             f"data.labels is {', '.join(classes)}, and {path} says that the runs learnt "

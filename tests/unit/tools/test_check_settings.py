@@ -45,6 +45,18 @@ def test_an_environment_without_fairseq_refuses_what_needs_it(tmp_path, capsys, 
 
 
 @pytest.mark.parametrize(
+    ("task", "labels"), [("regression", [f"{k / 4}" for k in range(20)]), ("multilabel", ["", "good", "bad|good"] * 7)]
+)
+def test_tables_of_other_labels_pass_and_their_faults_are_told(tmp_path, capsys, task, labels):
+    rows = ["text,label", *(f"text {k},{label}" for k, label in enumerate(labels))]
+    arm = {"framework": "huggingface", "model": "checkpoint", "init": "random"}
+    case = {"test": ["text,label", *(f"new {row}" for row in rows[1:])], "data": {"task": task}}
+    case |= {"finetuning": {"arms": {"a": arm}, "evaluation": {"test_curves": False}}}
+    assert main([write(tmp_path, train=rows, **case)]) == 0, capsys.readouterr().err
+    assert f"row {len(rows)}" in refused(tmp_path, capsys, train=[*rows, "odd,x"], **case)
+
+
+@pytest.mark.parametrize(
     ("case", "words"),
     [
         (
