@@ -12,6 +12,7 @@ endif
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 STUDY ?=
+SUITE ?=
 MIRROR ?=
 FIRST ?=
 SECOND ?=
@@ -27,7 +28,7 @@ TASK ?=
 FROM ?=
 # A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
 # recipes take them from the environment.
-OF_USER := STUDY MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK FROM
+OF_USER := STUDY SUITE MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK FROM
 $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
 # With 0, `make mirror` leaves the packages out.
@@ -129,6 +130,16 @@ study: study-file $(RUN_STAMP) ## run another study: STUDY=studies/open.yaml [MI
 	@python -m tools.check_settings "$$STUDY" "$$MIRROR"
 	snakemake --cores $(CORES) $(OF_STUDY) $(ARGS)
 	[ "$${VERBOSE:-0}" = 0 ] || $(call tell,results/$(STUDY_NAME)/report.html)
+
+suite: $(RUN_STAMP) ## run studies of several data sets, then one page over all: SUITE=suites/english.yaml [MIRROR=FOLDER]
+	@if [ ! -f "$$SUITE" ]; then
+		echo "make suite: SUITE=$$SUITE is no file: name a suite's file, such as SUITE=suites/english-quick.yaml" >&2
+		exit 2
+	fi
+	# Every study reports its own progress; of the suite's Snakemake only faults are shown.
+	snakemake --snakefile suites/Snakefile --cores $(CORES) --quiet all --configfile "$$SUITE" $(if $(ARGS)$(MIRROR),--config $(if $(ARGS),'arguments=$(ARGS)') $(if $(MIRROR),"mirror='$${MIRROR//\'/\'\'}'"))
+	name=$$(sed -n "s/^suite: *[\"']*\([A-Za-z0-9_.-]*\).*/\1/p" "$$SUITE")
+	$(call tell,results/suites/$$name/report.html)
 
 plan: study-file $(RUN_STAMP) ## plan seeds, test texts, hours and disk: STUDY=FILE [FROM=results/NAME]
 	@python -m tools.plan "$$STUDY" $(if $(FROM),--from "$$FROM") $(ARGS)

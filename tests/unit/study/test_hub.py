@@ -5,6 +5,7 @@ import email.utils
 import hashlib
 import os
 import random
+import shutil
 
 import pytest
 
@@ -273,3 +274,26 @@ def test_records_of_several_files(hub, tmp_path):
     urls = hub_urls({"repo": REPO, "revision": REVISION, "files": ["config.json", "model.safetensors"]})
     main(urls, [tmp_path / "c", tmp_path / "m"], tmp_path / "r.json", [None] * 2, [None] * 2, mirror=None, key="a.key")
     assert [file["url"] for file in read_json(tmp_path / "r.json")["files"]] == urls
+
+
+def test_the_hub_and_a_mirror_give_the_same_bytes_and_records(hub, tmp_path):
+    from data.retrieve import main
+
+    names, mirror = ["config.json", "model.safetensors"], tmp_path / "mirror"
+    urls = hub_urls({"repo": REPO, "revision": REVISION, "files": names})
+    place = mirror / "huggingface.co" / REPO / "resolve" / REVISION
+    shutil.copytree(hub.repos[REPO], place)
+    records, bytes_of = [], []
+    for source in (None, str(mirror)):
+        folder = tmp_path / str(len(records))
+        paths = [folder / name for name in names]
+        main(urls, paths, folder / "r.json", [None] * 2, [None] * 2, mirror=source, key="a.key")
+        bytes_of.append([path.read_bytes() for path in paths])
+        files = read_json(folder / "r.json")["files"]
+        assert {file["from"] == "mirror" for file in files} == {bool(source)}
+        records.append([{key: file[key] for key in ("url", "sha256", "bytes", "pinned")} for file in files])
+    assert bytes_of[0] == bytes_of[1] == [SMALL, LARGE]
+    assert records[0] == records[1] and [file["sha256"] for file in records[0]] == [
+        hashlib.sha256(SMALL).hexdigest(),
+        DIGEST,
+    ]
