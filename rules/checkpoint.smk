@@ -55,7 +55,7 @@ if SOURCE == "pretrain" and CORPUS["tables"]:
         input:
             files=retrieved(*(url for entry in CORPUS["tables"] for url in entry["urls"])),
             # These are read only to exclude texts that share words with them from the corpus.
-            held_out=expand("<results>/data/{split}.review", split=["valid", "test"]),
+            held_out=expand("<results>/data/{split}.review", split=["pool" if DRAW else "valid", "test"]),
         output:
             **outputs("filter_corpus_tables"),
             folder=directory("<results>/checkpoint/corpus-tables"),

@@ -66,8 +66,8 @@ wildcard_constraints:
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
     look=r"\d+",
-    split=r"train|valid|test|train-\d+",
-    part=r"train-valid|test|train-\d+-valid",
+    split=r"test|(train|valid|train-\d+)(-seed\d+)?",
+    part=r"test|train(-\d+)?-valid(-seed\d+)?",
     n_train=r"\d+",
 
 

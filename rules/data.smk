@@ -1,9 +1,13 @@
 """Raw data: downloads, the study's canonical splits, their audit, the simple models that set the bar."""
 
 from study.addresses import record_path, source_addresses
+from study.variation import draw_of
 
 # `data.table` as `build_splits` takes it, or None.
 TABLE = table_settings(config["data"])
+
+# How each seed draws its own train and valid (`train-seed3`, `train-300-seed3`); None: all seeds share the study's.
+DRAW = draw_of(config["finetuning"])
 
 # The audit reads these of the checkpoint and of external models.
 AUDITED = (
@@ -44,6 +48,7 @@ rule build_splits:
     input:
         files=refusing(source_files, config["data"], retrieved, workflow.is_main_process),
     output:
+        **({"pool": ["<results>/data/pool.review", "<results>/data/pool.label"]} if DRAW else {}),
         reviews=[f"<results>/data/{split}.review" for split in SPLITS],
         labels=[f"<results>/data/{split}.label" for split in SPLITS],
         unlabelled="<results>/data/unlabelled.review",
@@ -91,15 +96,17 @@ rule audit_data:
         "../scripts/data/audit_data.py"
 
 
-if SUBSETS:
+if DRAW:
 
-    rule draw_subset:
+    rule draw_split:
         input:
-            reviews="<results>/data/train.review",
-            labels="<results>/data/train.label",
+            pool="<results>/data/pool.review",
+            pool_labels="<results>/data/pool.label",
+            manifest=made("manifest"),
         output:
-            subset="<results>/data/train-{n_train}.review",
-            subset_labels="<results>/data/train-{n_train}.label",
+            reviews=[f"<results>/data/{split}-seed{{seed}}.review" for split in ("train", "valid")],
+            labels=[f"<results>/data/{split}-seed{{seed}}.label" for split in ("train", "valid")],
+            record="<results>/data/draw-seed{seed}.json",
         priority: 50
         conda:
             "../envs/data.yaml"
@@ -108,7 +115,35 @@ if SUBSETS:
             runtime=grow("10m"),
         params:
             **TASK,
-            seed=config["data"]["split_seed"],
+            split_seed=config["data"]["split_seed"],
+            how=DRAW,
             classes=class_names,
         script:
-            "../scripts/data/draw_subset.py"
+            "../scripts/data/draw_split.py"
+
+
+# Simple models learn from the study's own split, arms from those of their seeds.
+for name, end in {"draw_subset": "", **({"draw_subset_of_seed": "-seed{seed}"} if DRAW else {})}.items():
+    if SUBSETS:
+
+        rule:
+            name:
+                name
+            input:
+                reviews=f"<results>/data/train{end}.review",
+                labels=f"<results>/data/train{end}.label",
+            output:
+                subset=f"<results>/data/train-{{n_train}}{end}.review",
+                subset_labels=f"<results>/data/train-{{n_train}}{end}.label",
+            priority: 50
+            conda:
+                "../envs/data.yaml"
+            resources:
+                mem_mb=grow(1000),
+                runtime=grow("10m"),
+            params:
+                **TASK,
+                seed=config["data"]["split_seed"],
+                classes=class_names,
+            script:
+                "../scripts/data/draw_subset.py"

@@ -4,12 +4,10 @@ import pathlib
 
 import frameworks
 from finetuning.protocol import arm_settings, arm_training, framework_settings
+from study.run_files import part_of, splits_of
 
 # Training sees `train-valid` only; the test reviews have a separate folder.
-PARTS = {"train-valid": ["train", "valid"], "test": ["test"]}
-PARTS |= {f"train-{n}-valid": [f"train-{n}", "valid"] for n in SUBSETS}
-# The first part of several that hold a split.
-PART_OF = {split: part for part, splits in reversed(PARTS.items()) for split in splits}
+PARTS = ["train-valid", "test", *(f"train-{n}-valid" for n in SUBSETS)]
 # The arms whose runs have checkpoints.
 TRAINED = {name: arm for name, arm in ARMS.items() if frameworks.load(arm.framework).CHECKPOINTS}
 # One run of each framework represents it where weights and logits are compared: the first arm's first seed.
@@ -100,8 +98,8 @@ for name in PLAIN:
         input:
             train=RUN_FILES.of_training_split("<results>/data/{split}.review"),
             train_labels=RUN_FILES.of_training_split("<results>/data/{split}.label"),
-            valid="<results>/data/valid.review",
-            valid_labels="<results>/data/valid.label",
+            valid=RUN_FILES.of_valid("<results>/data/{split}.review"),
+            valid_labels=RUN_FILES.of_valid("<results>/data/{split}.label"),
             files=RUN_FILES.further_files,
         output:
             model=directory("<results>/finetuning/{arm}/seed{seed}/model"),

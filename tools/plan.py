@@ -33,6 +33,7 @@ from study.freshness import flat
 from study.pins import expected
 from study.questions import asked_by, measure_of, sides
 from study.seed_plans import arms_of, plan_of
+from study.variation import draw_of
 from tools import planning
 from tools.plan_in_words import against, page, printed
 
@@ -142,10 +143,13 @@ class Pilot:
             terms.append(Term(sign, self.values(like[operand]), name in simple))
         if not contrasts.decidable(terms):
             raise StudyError(f"{self.folder}: an arm like those of {question['ask']!r} has one run; train two or more")
-        of_items, arms = contrasts.components(terms)
+        shared = "split_seed" in self.rows[0]
+        of_items, arms = contrasts.components(contrasts.paired(terms) if shared else terms)
         difference = float(contrasts.per_item(terms).mean())
         names = ", ".join(f"{arm} by {other}" for arm, other in like.items() if arm != other)
         source = f"seen in {self.folder}" + (f" ({names})" if names else "")
+        if draw_of(config["finetuning"]) and not shared:
+            source += ", whose seeds share one split: the spread of splits is not in this plan"
         return Spread(of_items, arms, terms[0].items.shape[1], difference, source)
 
     def seconds(self, config):

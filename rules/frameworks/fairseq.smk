@@ -8,8 +8,8 @@ include: "fairseq/inputs.smk"
 
 rule binarize_texts:
     input:
-        reviews=lambda wildcards: expand("<results>/data/{split}.review", split=PARTS[wildcards.part]),
-        labels=lambda wildcards: expand("<results>/data/{split}.label", split=PARTS[wildcards.part]),
+        reviews=lambda wildcards: expand("<results>/data/{split}.review", split=splits_of(wildcards.part)),
+        labels=lambda wildcards: expand("<results>/data/{split}.label", split=splits_of(wildcards.part)),
         model="<results>/checkpoint/sentencepiece.bpe.model",
         dictionary="<results>/checkpoint/dict.txt",
     output:
@@ -23,7 +23,7 @@ rule binarize_texts:
     params:
         classes=class_names,
         # fairseq uses these names: a subset is its `train`.
-        splits=lambda wildcards: [split.partition("-")[0] for split in PARTS[wildcards.part]],
+        splits=lambda wildcards: [split.partition("-")[0] for split in splits_of(wildcards.part)],
         max_positions=ARCHITECTURE["max_positions"],
     script:
         "../../scripts/frameworks/fairseq/binarize_texts.py"
@@ -33,7 +33,7 @@ rule binarize_texts:
 rule compare_token_ids:
     input:
         token_ids="<results>/finetuning/token-ids/checkpoint/{split}.npz",
-        data=lambda wildcards: f"<results>/finetuning/data-bin/{PART_OF[wildcards.split]}",
+        data=lambda wildcards: f"<results>/finetuning/data-bin/{part_of(wildcards.split)}",
     output:
         parity="<results>/finetuning/token-ids/checkpoint/{split}.parity.json",
     conda:
@@ -48,7 +48,7 @@ rule compare_token_ids:
 rule finetune_fairseq:
     input:
         unpack(starting_checkpoint),
-        data=RUN_FILES.of_training_split("<results>/finetuning/data-bin/{split}-valid"),
+        data=lambda wildcards: path(f"<results>/finetuning/data-bin/{part_of(RUN_FILES.training_split(wildcards))}"),
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",

@@ -7,7 +7,9 @@ rule finetune_huggingface:
         valid=RUN_FILES.token_ids("valid"),
         # This is not read, but no run may start on token ids that differ from fairseq's.
         parity=lambda wildcards: (
-            parity(RUN_FILES.training_split(wildcards), "valid") if ARMS[wildcards.arm].model == CHECKPOINT else []
+            parity(RUN_FILES.training_split(wildcards), RUN_FILES.drawn("valid", wildcards))
+            if ARMS[wildcards.arm].model == CHECKPOINT
+            else []
         ),
         checkpoint=RUN_FILES.start_folder,
     output:

@@ -85,8 +85,8 @@ rule fit_probe:
     input:
         train=lambda wildcards: RUN_FILES.features(wildcards, RUN_FILES.training_split(wildcards)),
         train_labels=RUN_FILES.of_training_split("<results>/data/{split}.label"),
-        valid=lambda wildcards: RUN_FILES.features(wildcards, "valid"),
-        valid_labels="<results>/data/valid.label",
+        valid=lambda wildcards: RUN_FILES.features(wildcards, RUN_FILES.drawn("valid", wildcards)),
+        valid_labels=RUN_FILES.of_valid("<results>/data/{split}.label"),
     output:
         model="<results>/finetuning/{arm}/seed{seed}/probe.npz",
         history="<results>/finetuning/{arm}/seed{seed}/history.tsv",

@@ -19,7 +19,7 @@ rule write_json_texts:
 rule finetune_run_glue:
     input:
         train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
-        valid="<results>/finetuning/json/valid.json",
+        valid=RUN_FILES.of_valid("<results>/finetuning/json/{split}.json"),
         checkpoint=RUN_FILES.start_folder,
     output:
         checkpoints=run_checkpoints("<results>/finetuning/{arm}/seed{seed}/checkpoints"),
@@ -50,7 +50,7 @@ rule evaluate_run_glue:
         selected="<run>/selected.json",
         checkpoints="<run>/selected",
         train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
-        valid="<results>/finetuning/json/valid.json",
+        valid=RUN_FILES.of_valid("<results>/finetuning/json/{split}.json"),
         test="<results>/finetuning/json/test.json",
         tokenizer=RUN_FILES.start_folder,
         # They come from the same training, and are no reason to evaluate again.
@@ -80,7 +80,7 @@ rule test_curve_run_glue:
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         record=ancient("<run>/run.json"),
         train=RUN_FILES.of_training_split("<results>/finetuning/json/{split}.json"),
-        valid="<results>/finetuning/json/valid.json",
+        valid=RUN_FILES.of_valid("<results>/finetuning/json/{split}.json"),
         test="<results>/finetuning/json/test.json",
         tokenizer=RUN_FILES.start_folder,
     output:

@@ -17,6 +17,8 @@ from measures import DEFAULT, Lead, leading, load
 from study.tables import columns_of, frame_rows, write_table
 
 IDENTITY = [*ARM, "seed"]
+# The seeds of a run's fresh weights, order of reviews, dropout and draw of texts.
+SOURCES = ("init_seed", "data_seed", "dropout_seed", "split_seed")
 # These keys of each run's run.json become columns.
 RECORDED = ["n_train", "n_valid", "total_updates", "warmup_updates", "train_seconds", "precision", "threads"]
 
@@ -70,6 +72,22 @@ def read_run(run, record, selected, history, splits, n_train=None):
     return row | {key: record.get(key) for key in RECORDED} | {"total_updates": updates_made(record)}
 
 
+def source_seeds(records):
+    """Return the columns of each run's seeds by source; empty ones where every source has the run's own seed.
+
+    Args:
+        records: contents of run.json.
+
+    Returns:
+        list[dict]: a run without a source, such as order in a linear model, has None there.
+    """
+    known = [name for name in SOURCES if any(name in record for record in records)]
+    alike = all(record.get(name, record["seed"]) == record["seed"] for record in records for name in known)
+    if alike and "split_seed" not in known and "dropout_seed" not in known:
+        return [{} for _ in records]
+    return [{name: record.get(name) for name in known} for record in records]
+
+
 def aggregate(records, selected, histories, predictions, manifest, study, subsets=None, seals=None):
     """Return runs.tsv as a frame, in the order of `records`.
 
@@ -90,7 +108,9 @@ def aggregate(records, selected, histories, predictions, manifest, study, subset
     splits = manifest["splits"]
     sizes = subsets or {}
     rows = [read_run(run, records[run], selected[run], histories[run], splits, sizes.get(run[0])) for run in runs]
-    check_settings({path: read_json(path) for path in records.values()})
+    contents = {path: read_json(path) for path in records.values()}
+    check_settings(contents)
+    rows = [row | seeds for row, seeds in zip(rows, source_seeds(list(contents.values())), strict=True)]
     # As objects, numbers stay what the files say: pandas would make floats of whole numbers beside an empty cell.
     table = pandas.DataFrame(rows, dtype=object)
     check_kind(predictions, manifest.get("task", tasks.DEFAULT))

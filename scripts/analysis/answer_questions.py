@@ -4,7 +4,7 @@ import measures
 from analysis.arm_pairs import OPTIONS
 from analysis.judging import answer, scored, valid_worths
 from analysis.measured import read_answered
-from analysis.scored import by_run, prediction_files
+from analysis.scored import by_run, prediction_files, sharing
 from analysis.scored_tables import read_scored
 from common.entry import run
 from common.frames import read_frame
@@ -69,6 +69,7 @@ def main(
             by_measure[name] = scored(name, frame, answered, names)
     valid = valid_worths(frame, names, selected)
     judged_runs = runs_that_learned(learned)
+    options = options | sharing(frame)
     rows, history = answer(questions, read_register(register), by_measure, judged_runs, options, valid, plan)
     write_answers(questions_table, rows, plan)
     if looks:

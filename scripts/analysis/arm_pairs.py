@@ -26,8 +26,10 @@ def bootstrap(arms, options):
     generator = np.random.default_rng(options["seed"])
     n_items = len(next(iter(arms.values()))[0]["correct"])
     draws = inference.item_draws(n_items, options["bootstrap"], generator)
+    # Where runs of one seed share their draws, the same seeds are drawn for every arm.
+    of_seeds = (lambda: np.random.default_rng(options["seed"] + 1)) if options.get("paired") else lambda: generator
     return {
-        arm: inference.nested_bootstrap(np.stack([run["correct"] for run in runs]), draws, generator)
+        arm: inference.nested_bootstrap(np.stack([run["correct"] for run in runs]), draws, of_seeds())
         for arm, runs in arms.items()
     }
 

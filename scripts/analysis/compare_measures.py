@@ -11,9 +11,9 @@ import numpy as np
 import measures
 from analysis import inference
 from analysis.arm_pairs import OPTIONS, pair_names
-from analysis.contrasts import Term, interval_of
+from analysis.contrasts import Term, interval_of, paired
 from analysis.measured import read_answered, score_runs
-from analysis.scored import by_run, prediction_files, seed_tests
+from analysis.scored import by_run, prediction_files, seed_tests, sharing
 from common.arms import ARM, summarise
 from common.entry import run
 from common.frames import read_frame
@@ -52,7 +52,8 @@ def compare(runs_a, runs_b, options):
     a, b = ([one["score"] for one in runs] for runs in (runs_a, runs_b))
     items = [np.stack([one["items"] for one in runs]) for runs in (runs_a, runs_b)]
     difference = summarise(a)["mean"] - summarise(b)["mean"]
-    low, high = interval_of([Term(1, items[0]), Term(-1, items[1])], difference, options["level"])
+    terms, shared = [Term(1, items[0]), Term(-1, items[1])], options.get("paired", False)
+    low, high = interval_of(paired(terms) if shared else terms, difference, options["level"])
     return {
         "n_seeds_a": len(a),
         "n_seeds_b": len(b),
@@ -61,7 +62,7 @@ def compare(runs_a, runs_b, options):
         "level": options["level"],
         "score_difference_low": low,
         "score_difference_high": high,
-        **seed_tests(a, b, options["seed"]),
+        **seed_tests(a, b, options["seed"], shared),
     }
 
 
@@ -120,7 +121,7 @@ def main(
             scored += [given | {"seed": one["seed"], "score": one["score"]} for one in its]
     write_table(measured_runs, "measured_runs", scored)
     write_table(measured_arms, "measured_arms", described)
-    write_table(measured_pairs, "measured_pairs", compare_all(by_measure, options))
+    write_table(measured_pairs, "measured_pairs", compare_all(by_measure, options | sharing(frame)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import itertools
 
 from analysis.arm_pairs import OPTIONS
-from analysis.scored import contrasted, items_of, read_runs
+from analysis.scored import contrasted, items_of, read_runs, sharing
 from common.entry import run
 from common.frames import read_frame
 from study.tables import write_table
@@ -20,7 +20,7 @@ def compare(arms, pretrained, random, options, joint):
     """
     runs = arms[pretrained], arms[random]
     levels = options["level"], 1 - (1 - options["level"]) / joint
-    (difference, (low, high)), (_, ends) = (contrasted(runs, level) for level in levels)
+    (difference, (low, high)), (_, ends) = (contrasted(runs, level, options.get("paired", False)) for level in levels)
     return {
         "arm_a": pretrained,
         "arm_b": random,
@@ -67,8 +67,10 @@ def interactions(arms, recipes, options):
         runs = {cell: [arms[names[init]] for init in ("pretrained", "random")] for cell, names in shared.items()}
         for (a, _), (b, _) in twos:
             gaps = [contrasted(runs[cell], options["level"])[0] for cell in (a, b)]
-            both, together = (*runs[a], *runs[b]), 1 - (1 - options["level"]) / len(twos)
-            (interaction, (low, high)), (_, joint) = (contrasted(both, level) for level in (options["level"], together))
+            both, levels = (*runs[a], *runs[b]), (options["level"], 1 - (1 - options["level"]) / len(twos))
+            (interaction, (low, high)), (_, joint) = (
+                contrasted(both, level, options.get("paired", False)) for level in levels
+            )
             rows.append(
                 {
                     "pair": pair,
@@ -117,7 +119,9 @@ def main(runs, predictions, run_keys, recipes, differing, interacting, options=O
     Raises:
         StudyError: see `analysis.scored.load_runs`.
     """
-    arms = {arm.arm: its for arm, its in read_runs(read_frame(runs), predictions, run_keys).items()}
+    frame = read_frame(runs)
+    options = options | sharing(frame)
+    arms = {arm.arm: its for arm, its in read_runs(frame, predictions, run_keys).items()}
     write_table(differing, "recipe_differences", differences(arms, recipes, options))
     write_table(interacting, "recipe_interactions", interactions(arms, recipes, options))
 

@@ -5,7 +5,7 @@ import pandas
 from analysis import inference, permutations
 from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
 from analysis.intervals import t_interval
-from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of
+from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of, sharing
 from common.arms import ARM, summarise
 from common.entry import run
 from common.figures import majority_shares
@@ -16,6 +16,17 @@ from study.tables import columns_of, frame_rows, write_table
 
 # These are options of the tables in statistics/.
 TABLES = ("arm_statistics", "pairs", "mcnemar")
+
+
+# The words of methods where runs of one seed share their draws.
+PAIRED = {
+    "difference_interval": "that of the arms' difference seed by seed, since runs of one seed share their draw of "
+    "training and validation reviews; where arms have other numbers of seeds, as if their draws were independent",
+    "welch": "paired instead: scipy.stats.ttest_1samp of the differences of one seed, two-sided; Welch's where arms "
+    "have other numbers of seeds",
+    "permutation_over_seeds": "paired instead: random signs of the differences of one seed, two-sided, exact while "
+    f"enumerable, else {permutations.SEED_PERMUTATIONS} draws",
+}
 
 
 def judge_learning(arms, majority_share, alpha):
@@ -128,6 +139,8 @@ def describe_method(options, noun):
         "learned": "one-sided exact binomial test of validation accuracy at the chosen epoch against the majority "
         "class's share",
     }
+    if options.get("paired"):
+        words |= PAIRED
     return options | {name: text.replace("review", noun["one"]) for name, text in words.items()}
 
 
@@ -146,7 +159,9 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     manifest = read_json(manifest)
     majority_share = majority_shares(manifest, ["valid"])["valid"]
     noun = noun_of(manifest)
-    tables = compute(read_runs(read_frame(runs), predictions, run_keys), majority_share, options)
+    frame = read_frame(runs)
+    options = options | sharing(frame)
+    tables = compute(read_runs(frame, predictions, run_keys), majority_share, options)
     paths, names = (learned, arms, pairs, mcnemar), ("learned", *TABLES)
     for path, name, table in zip(paths, names, tables, strict=True):
         if path:

@@ -95,6 +95,23 @@ class Term:
         return len(self.items)
 
 
+def paired(terms):
+    """Return the terms of arms whose runs of one seed share their draws: one term, their contrast seed by seed.
+
+    What a draw adds to every arm cancels in the contrast, and its variance over seeds is that of the pairs. Arms with
+    other numbers of runs stay apart, so that their variances add up: too much rather than too little, since shared
+    draws move arms alike.
+
+    Args:
+        terms: the runs of every arm in the same order of seeds.
+    """
+    varying = [term for term in terms if not term.fixed]
+    if len(varying) < 2 or len({term.n_seeds for term in varying}) > 1:
+        return terms
+    together = Term(1, sum(term.sign * term.items for term in varying))
+    return [together, *(term for term in terms if term.fixed)]
+
+
 def decidable(terms):
     """Return whether every arm that seeds change has two of them."""
     return all(term.fixed or term.n_seeds > 1 for term in terms)

@@ -16,12 +16,14 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from analysis import permutations
 from analysis.contrasts import (
     Term,
     decidable,
     interval,
     mean_squares,
     p_beyond,
+    paired,
     satterthwaite,
     spread,
 )
@@ -73,7 +75,7 @@ def mean_difference(first, second):
     return float(shares[0] - shares[1])
 
 
-def difference_interval(first, second, level=LEVEL):
+def difference_interval(first, second, level=LEVEL, shared=False):
     """Return the interval (low, high) of accuracy(first) - accuracy(second); None when either has one seed.
 
     Both arms answer the same reviews, so the reviews' part is the variance of the difference per review:
@@ -84,8 +86,10 @@ def difference_interval(first, second, level=LEVEL):
 
     Args:
         first, second: (S1, N) and (S2, N) arrays of 0 and 1, the same N reviews.
+        level: confidence.
+        shared: True where runs of one seed share their draws (see `analysis.contrasts.paired`).
     """
-    return _interval_of_shares([Term(1, first), Term(-1, second)], mean_difference(first, second), level)
+    return _interval_of_shares([Term(1, first), Term(-1, second)], mean_difference(first, second), level, shared)
 
 
 def fixed_contrast(correct, fixed, level=LEVEL):
@@ -112,7 +116,7 @@ def fixed_contrast(correct, fixed, level=LEVEL):
     return {"difference": difference, "low": low, "high": high, "p": p}
 
 
-def interaction_interval(first, second, level=LEVEL):
+def interaction_interval(first, second, level=LEVEL, shared=False):
     """Return the interval (low, high) of the difference of two differences of accuracy; None where an arm has one seed.
 
     It shows whether the difference between two starts depends on the recipe; two overlapping intervals do not exclude
@@ -121,19 +125,20 @@ def interaction_interval(first, second, level=LEVEL):
     Args:
         first, second: two arms each, all on the same N reviews: accuracy(first[0]) - accuracy(first[1]) less
             accuracy(second[0]) - accuracy(second[1]).
+        level, shared: as of `difference_interval`.
     """
     terms = [Term(sign, correct) for sign, correct in zip((1, -1, 1, -1), (*first, *reversed(second)), strict=True)]
-    return _interval_of_shares(terms, mean_difference(*first) - mean_difference(*second), level)
+    return _interval_of_shares(terms, mean_difference(*first) - mean_difference(*second), level, shared)
 
 
-def _interval_of_shares(terms, difference, level):
+def _interval_of_shares(terms, difference, level, shared=False):
     """Return the interval of a contrast of accuracies; None where an arm that seeds change has one.
 
     Where nothing varies at all it is that of N reviews without an exception.
     """
     if not decidable(terms):
         return None
-    if found := interval(terms, difference, level):
+    if found := interval(paired(terms) if shared else terms, difference, level):
         return found
     most, margin = len(terms) / 2, exact_interval(0, terms[0].items.shape[1], level)[1]
     return max(difference - margin, -most), min(difference + margin, most)
@@ -199,6 +204,16 @@ def welch_p(first, second):
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
     return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
+
+
+def paired_p(first, second):
+    """Return the two-sided p of Student's t of the differences of pairs; None where they do not vary, or n < 2.
+
+    Args:
+        first, second: scores of two arms, in the same order of seeds.
+    """
+    gaps = np.round(np.subtract(first, second), permutations.DIGITS)
+    return float(stats.ttest_1samp(gaps, 0.0).pvalue) if len(set(gaps.tolist())) > 1 else None
 
 
 def mcnemar_p(first, second):

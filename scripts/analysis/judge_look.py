@@ -6,6 +6,7 @@ import measures
 from analysis.arm_pairs import OPTIONS
 from analysis.judging import answer, scored, valid_worths
 from analysis.measured import read_answered
+from analysis.scored import sharing
 from common.arms import ARM
 from common.entry import run
 from common.files import read_json
@@ -18,7 +19,7 @@ def run_rows(records, selected):
     """Return what the runs' records say, as a frame of text with the columns that `analysis.judging` reads."""
     rows = []
     for record, chosen in zip(map(read_json, records), map(read_json, selected), strict=True):
-        rows.append({name: str(record[name]) for name in (*ARM, "seed")})
+        rows.append({name: str(record[name]) for name in (*ARM, "seed", "split_seed") if name in record})
         if measure := chosen.get("measure"):
             rows[-1]["measure"] = measure
         valid = measures.Lead(rows[-1]).valid
@@ -50,7 +51,8 @@ def main(
     answered = read_answered(dict(zip(keys, predictions, strict=True)) | dict(zip(names, answers, strict=True)))
     by_measure = {name: scored(name, frame, answered, names) for name in measures_asked(questions)}
     valid = valid_worths(frame, names, chosen)
-    _, history = answer(questions, read_register(register), by_measure, {}, OPTIONS, valid, plan, look)
+    options = OPTIONS | sharing(frame)
+    _, history = answer(questions, read_register(register), by_measure, {}, options, valid, plan, look)
     rows = [{name: row[name] for name in columns_of("looks")} for row in history if row["look"] == look]
     write_table(table, "look_verdicts", rows)
 

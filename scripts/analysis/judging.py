@@ -59,13 +59,14 @@ def summed(question, scores):
     return sum(sign * summarise(scores[name])["mean"] for sign, name in sides(question))
 
 
-def contrast(question, arms, scale):
+def contrast(question, arms, scale, shared=False):
     """Return a question's row before its family is known, and its terms.
 
     Args:
         question: its settings.
         arms: what `scored` returns.
         scale: one point, or one unit, of the margin in the measure's values.
+        shared: True where runs of one seed share their draws; the terms are then paired.
     """
     pairs = [(sign, arms[name]) for sign, name in sides(question)]
     terms = [Term(sign, items, fixed) for sign, (_, items, fixed) in pairs]
@@ -81,7 +82,7 @@ def contrast(question, arms, scale):
         "score_difference": difference,
         "equal_within": margin,
     }
-    return row, terms
+    return row, contrasts.paired(terms) if shared else terms
 
 
 def failures(question, arms, learned):
@@ -209,7 +210,9 @@ def rows_of(questions, registered, by_measure, learned, options, valid):
         if lacking := [arm for _, arm in sides(question) if arm not in arms]:
             raise StudyError(f"the question {question['ask']!r} names {lacking[0]}, which has no run in runs.tsv")
         measure = measures.load(name)
-        row, terms = contrast(question, arms, 0.01 if measure.UNIT == "share" else 1.0)
+        # A guest's runs have seeds and draws of their own.
+        shared = options.get("paired", False) and name not in measures.of_guests()
+        row, terms = contrast(question, arms, 0.01 if measure.UNIT == "share" else 1.0, shared)
         note = registered[key]
         # Judged again with other seeds, a question gets half of what it had.
         share = 0.5 ** continuations(note)
@@ -264,7 +267,7 @@ def answer(questions, registered, by_measure, learned, options, valid=None, plan
         registered: what `study.questions.read_register` returns.
         by_measure: {measure: what `scored` returns}.
         learned: {arm: list of booleans, one a run}.
-        options: dict with the keys of `OPTIONS`.
+        options: dict with the keys of `OPTIONS`, and `paired` where runs of one seed share their draws.
         valid: {name: worth of each run on validation, the more the better}, for questions about the best of several.
         plan: what `study.seed_plans.plan_of` returns.
         last: number of the last look to judge, from 1; None: all that the study needs.

@@ -40,6 +40,18 @@ def permute_seeds(first, second, seed=0):
     return _p(null, statistic(values[:n], values[n:], axis=0), drawn, one_sided=not equal)
 
 
+def flip_seeds(first, second, seed=0):
+    """Return the two-sided p of the mean difference of pairs by random signs, exact up to `SEED_PERMUTATIONS`.
+
+    Args:
+        first, second: scores of two arms, in the same order of seeds, whose runs of one seed share their draws.
+        seed: seed of the signs that are drawn.
+    """
+    # As whole numbers, sums as extreme as the data count as such.
+    one, other = (np.round(np.array(scores)[None] * 10.0**DIGITS) for scores in (first, second))
+    return permute_items(one, other, SEED_PERMUTATIONS, seed)
+
+
 @functools.lru_cache(maxsize=8)
 def orders_of_seeds(n_first, n_second, most, seed):
     """Return the permutations of two arms' runs: every division into two arms, or random ones where `most` are fewer.
@@ -79,6 +91,11 @@ def seed_floor(n_first, n_second):
     """
     sides = 2 if n_first == n_second else 1
     return min(1.0, max(sides / math.comb(n_first + n_second, n_first), sides / (SEED_PERMUTATIONS + 1)))
+
+
+def flip_floor(n):
+    """Return the smallest p that `flip_seeds` can reach with n pairs: 2 / 2^n; of random signs as in `seed_floor`."""
+    return min(1.0, max(2.0 ** (1 - n), 2 / (SEED_PERMUTATIONS + 1)))
 
 
 def permute_items(first, second, resamples=9999, seed=0):

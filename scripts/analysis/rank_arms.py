@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis import inference
 from analysis.arm_pairs import OPTIONS, bootstrap
-from analysis.scored import read_runs
+from analysis.scored import read_runs, sharing
 from common.arms import ARM
 from common.entry import run
 from common.frames import read_frame
@@ -58,7 +58,7 @@ def rank(arms, options):
 
     def interval(first, second):
         if (first, second) not in intervals:
-            found = inference.difference_interval(correct[first], correct[second], level)
+            found = inference.difference_interval(correct[first], correct[second], level, options.get("paired", False))
             intervals[first, second] = found or (None, None)
         return intervals[first, second]
 
@@ -90,7 +90,8 @@ def main(runs, predictions, run_keys, groups, options=OPTIONS):
         groups: TSV file to write.
         options: dict with the keys of `OPTIONS`.
     """
-    write_table(groups, "groups", rank(read_runs(read_frame(runs), predictions, run_keys), options))
+    frame = read_frame(runs)
+    write_table(groups, "groups", rank(read_runs(frame, predictions, run_keys), options | sharing(frame)))
 
 
 if __name__ == "__main__":

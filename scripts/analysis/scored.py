@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 
 from analysis import inference, permutations
-from analysis.contrasts import Term, interval_of
+from analysis.contrasts import Term, interval_of, paired
 from analysis.measured import read_answered
 from analysis.prediction_tables import read_answers
 from common.arms import ARM, Arm, summarise
@@ -132,24 +132,26 @@ def clipped(ends, lead):
     return max(ends[0], lead.bounds[0]), min(ends[1], lead.bounds[1])
 
 
-def contrasted(arms, level):
+def contrasted(arms, level, shared=False):
     """Return (difference, (low, high)) of two arms, A - B, or of two differences, (A - B) - (C - D).
 
     Args:
         arms: two or four lists of runs: A, B, and C, D.
         level: confidence; the ends are None where an arm has one seed.
+        shared: True where runs of one seed share their draws.
     """
     signs, items = (1, -1, -1, 1)[: len(arms)], [items_of(runs) for runs in arms]
     if lead_of(arms[0]).exact:
         gaps = [inference.mean_difference(*items[at : at + 2]) for at in range(0, len(arms), 2)]
         interval_of_contrast = inference.interaction_interval if len(arms) == 4 else inference.difference_interval
-        ends = interval_of_contrast(*((items[:2], items[2:]) if len(arms) == 4 else items), level)
+        ends = interval_of_contrast(*((items[:2], items[2:]) if len(arms) == 4 else items), level, shared)
         return gaps[0] - (gaps[1] if len(gaps) > 1 else 0.0), ends or (None, None)
     means = [summarise(scores_of(runs))["mean"] for runs in arms]
     difference = sum(sign * mean for sign, mean in zip(signs, means, strict=True))
     # Sums of equal means differ by less than this.
     difference = 0.0 if abs(difference) < 1e-12 else difference
-    return difference, interval_of([Term(sign, its) for sign, its in zip(signs, items, strict=True)], difference, level)
+    terms = [Term(sign, its) for sign, its in zip(signs, items, strict=True)]
+    return difference, interval_of(paired(terms) if shared else terms, difference, level)
 
 
 def read_runs(runs, predictions, run_keys):
@@ -163,14 +165,39 @@ def read_runs(runs, predictions, run_keys):
     return load_runs(runs, by_run(run_keys, predictions))
 
 
-def seed_tests(first, second, seed):
+def sharing(runs):
+    """Return {"paired": True} where the runs of one seed share their draw of texts, {} where all share one split.
+
+    Args:
+        runs: frame of runs (text), with split_seed where each seed draws its texts.
+
+    Raises:
+        StudyError: the arms' runs are in different orders, so that no pairs can be made.
+    """
+    if "split_seed" not in runs:
+        return {}
+    orders = [list(its["seed"]) for _, its in runs.groupby("arm", sort=False)]
+    for order in orders:
+        if order != max(orders, key=len)[: len(order)]:
+            raise StudyError("runs.tsv lists the seeds of its arms in different orders; build runs.tsv again")
+    return {"paired": True}
+
+
+def seed_tests(first, second, seed, shared=False):
     """Return the tests over seeds of two arms: columns of every table of pairs, before Holm's correction.
 
     Args:
         first, second: the arms' scores, one a seed.
         seed: seed of the permutations that are drawn.
+        shared: True where runs of one seed share their draws: the tests are then of the pairs.
     """
     several = min(len(first), len(second)) > 1
+    if shared and len(first) == len(second):
+        return {
+            "welch_p": inference.paired_p(first, second),
+            "seeds_p": permutations.flip_seeds(first, second, seed) if several else None,
+            "seeds_p_floor": permutations.flip_floor(len(first)),
+        }
     return {
         "welch_p": inference.welch_p(first, second),
         "seeds_p": permutations.permute_seeds(first, second, seed) if several else None,
@@ -183,10 +210,11 @@ def compared(runs_a, runs_b, options):
 
     Args:
         runs_a, runs_b: the arms' runs, as `load_runs` returns them.
-        options: dict with level and seed.
+        options: dict with level and seed; `paired` where runs of one seed share their draws.
     """
     a, b = (scores_of(runs) for runs in (runs_a, runs_b))
-    difference, (low, high) = contrasted((runs_a, runs_b), options["level"])
+    shared = options.get("paired", False)
+    difference, (low, high) = contrasted((runs_a, runs_b), options["level"], shared)
     return {
         "n_seeds_a": len(a),
         "n_seeds_b": len(b),
@@ -194,5 +222,5 @@ def compared(runs_a, runs_b, options):
         "difference": difference,
         "low": low,
         "high": high,
-        **seed_tests(a, b, options["seed"]),
+        **seed_tests(a, b, options["seed"], shared),
     }

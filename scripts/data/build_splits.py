@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import json
 
-import numpy as np
-
 import tasks
 from common.entry import run
 from common.errors import StudyError
@@ -16,65 +14,11 @@ from data.reviews import (
     POLARITY,
     SPLITS,
 )
+from data.stratified import draw
 from data.words import length_unit
 
 # One in this many texts of a table's train is drawn for valid by default.
 VALID_SHARE = 5
-
-
-def shares(counts, n):
-    """Divide `n` draws over classes in proportion to their counts (largest remainder; ties to the first class).
-
-    No class that has reviews is left out where n is enough for all: the largest gives one of its draws.
-
-    Args:
-        counts: reviews per class, summing to at least `n`.
-        n: how many to draw in all.
-
-    Returns:
-        list[int]: draws per class, none above its count.
-    """
-    total = sum(counts)
-    # Whole numbers suffice: n * count // total is the floor of the share, and the remainder orders the rest.
-    floors = [n * count // total for count in counts]
-    order = sorted(range(len(counts)), key=lambda k: (-(n * counts[k] % total), k))
-    for k in order[: n - sum(floors)]:
-        floors[k] += 1
-    present = [k for k, count in enumerate(counts) if count]
-    for k in present:
-        if floors[k] == 0 and n >= len(present):
-            floors[max(present, key=floors.__getitem__)] -= 1
-            floors[k] = 1
-    return floors
-
-
-def draw(labels, sizes, seed, n_classes=2):
-    """Draw disjoint stratified samples.
-
-    Each class is shuffled once, by the seed alone, and the samples take their shares from its front one after
-    the other: with the same first samples, a larger last one holds the smaller one.
-
-    Args:
-        labels: classes of n reviews, numbers from 0.
-        sizes: size of each sample, in drawing order; their sum is at most n.
-        seed: integer >= 0.
-        n_classes: how many classes there are.
-
-    Returns:
-        list[list[int]]: review numbers of each sample, shuffled.
-    """
-    classes = []
-    for label in range(n_classes):
-        numbers = np.flatnonzero(np.asarray(labels) == label)
-        classes.append(np.random.default_rng([seed, label]).permutation(numbers).tolist())
-    samples = []
-    for k, size in enumerate(sizes):
-        taken = shares([len(numbers) for numbers in classes], size)
-        chosen = [number for numbers, share in zip(classes, taken, strict=True) for number in numbers[:share]]
-        classes = [numbers[share:] for numbers, share in zip(classes, taken, strict=True)]
-        order = np.random.default_rng([seed, n_classes + k]).permutation(len(chosen))
-        samples.append([chosen[i] for i in order])
-    return samples
 
 
 def split_reviews(source, n_train, n_valid, n_test, seed, classes=POLARITY, task=tasks.DEFAULT):
@@ -258,6 +202,7 @@ def main(
     settings=None,
     version=None,
     task=tasks.DEFAULT,
+    pool=None,
 ):
     """Write the canonical splits and their manifest: all files or none.
 
@@ -276,6 +221,8 @@ def main(
         embedded, table: see `read_source`; None for another source.
         settings, version: see `study.source_files.other_source`; None for another source.
         task: kind of the labels (`data.task`).
+        pool: two files to write, reviews and labels of the source's train and valid, which each seed draws from; none
+            of them is pretrained on then. None: all seeds share the splits.
 
     Raises:
         StudyError: a fault in the source, or more is asked for than it has.
@@ -285,7 +232,9 @@ def main(
     splits = split(content, n_train, n_valid, n_test, split_seed, classes, task)
     training = [review for review, _ in splits["train"]]
     unit = length_unit(training)
-    texts = {"unlabelled": without_held_out(more, splits), "pretraining": without_held_out(training, splits)}
+    labelled = content["train"] + content.get("valid", [])
+    held_out = splits | ({"valid": labelled} if pool else {})
+    texts = {"unlabelled": without_held_out(more, held_out), "pretraining": without_held_out(training, held_out)}
     record = {
         "source": source,
         "synthetic": source == "embedded",
@@ -301,6 +250,8 @@ def main(
         **details,
     }
     contents = by_file(splits, reviews, labels)
+    if pool:
+        contents |= zip(pool, zip(*labelled, strict=True), strict=True)
     contents[manifest] = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
     write_all(contents | {unlabelled: texts["unlabelled"], pretraining: texts["pretraining"]})
     tell(record)

@@ -32,6 +32,7 @@ class Run:
         micro: `training.accumulation.MicroBatches` of its updates.
         objective: `training.objective.Objective`; known after `aim`.
         seeds: init_seed and data_seed (see `finetuning.seeds.run_seeds`).
+        dropout_seed: of all else that is random in training.
         device, precision: the device and number format of training.
         updates, warmup: updates and warmup of the whole run; known after `resume`.
         folder: the run's state folder, also for what else it writes while it is unfinished; known after `resume`.
@@ -51,6 +52,7 @@ class Run:
         self.record = job_record({"settings": settings, **more})
         self.init, self.seed, self.settings, self.threads, self.more = arm["init"], seed, settings, threads, more
         self.seeds = run_seeds(settings, seed)
+        self.dropout_seed = self.seeds.get("dropout_seed", seed)
         self.name = run_label(arm["arm"], seed) if "arm" in arm else None
         self.micro = MicroBatches(settings.get("batch_size", 1), settings.get("accumulation", 1))
         self.device = choose_device()

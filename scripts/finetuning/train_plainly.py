@@ -11,6 +11,7 @@ from common.machine import job_record, now, package_versions
 from data.reviews import POLARITY, read_split
 from finetuning.plain_results import write_results
 from finetuning.prediction_files import checked_probabilities
+from finetuning.seeds import drawn
 
 
 def main(
@@ -70,7 +71,7 @@ def main(
         | ({"files": digests} if digests else {})
         | {**facts, "seed": seed, "threads": threads, "precision": "float64", "settings": settings}
         | {f"n_{split}": len(labels) for split, (_, labels) in splits.items()}
-        | {"total_updates": 1, "warmup_updates": 0, "train_seconds": seconds}
+        | {"total_updates": 1, "warmup_updates": 0, "train_seconds": seconds, **drawn(settings, seed)}
         | {"versions": package_versions(frameworks.load(framework).PACKAGES), **said.get("record", {}), "ended": now()},
     )
 

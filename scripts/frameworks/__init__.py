@@ -36,6 +36,8 @@ DEFAULTS = {
     "CHECKPOINTS": False,
     # The settings of `frameworks.matched.OPTIONAL` that its runs can have.
     "OPTIONS": (),
+    # True where its runs have a seed for each source of chance (`finetuning.vary`), or none of them is random.
+    "HOLDS_SOURCES": False,
     # True where its defaults have no weight decay.
     "UNDECAYED": False,
     # Packages whose versions a run records.

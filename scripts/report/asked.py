@@ -9,6 +9,7 @@ from report.formats import FILTERS, joined
 from report.numbers import derive, has_digit
 from study import closing
 from study.baselines import model_label
+from study.variation import DEFAULT, draw_of, varied
 
 # The short answer by the table's, and its CSS class.
 SHORT = {name: (said, "open" if name in ("open", "one_seed") else "shown") for name, said in closing.SHORT.items()}
@@ -32,7 +33,25 @@ def asked(study):
         "by_rule": "questions" in study.settings and study.settings["questions"] is None,
         "together": asked_together(answers),
         "looks": looks(study),
+        "scope": scope(study.settings.get("finetuning") or {}),
     }
+
+
+def scope(finetuning):
+    """Return what seeds varied and what they did not, in a question's words; None of the default sources.
+
+    Args:
+        finetuning: section `finetuning` of the settings.
+
+    Returns:
+        dict: varied and held: sources by their keys in the settings; draw: how texts were drawn, or None; simple: True
+            where simple models, which have one split, are beside the arms.
+    """
+    sources, draw = [str(source) for source in varied(finetuning)], draw_of(finetuning)
+    if sorted(sources) == sorted(DEFAULT):
+        return None
+    held = [source for source in DEFAULT if source not in sources]
+    return {"varied": sources, "held": held, "draw": draw, "simple": bool(finetuning.get("baselines"))}
 
 
 def looks(study):

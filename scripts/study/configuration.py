@@ -11,6 +11,7 @@ from common.errors import StudyError
 from common.files import read_json, reading
 from common.machine import result_settings
 from frameworks.matched import leave_out
+from study import variation
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.freshness import ADDED
@@ -43,6 +44,7 @@ def check_study(config, root):
         validate_study(config | {"finetuning": config["finetuning"] | {"grids": []}}, schema)
     config["finetuning"]["select_by"] = config["finetuning"]["select_by"] or config["measure"]
     leave_out(config["finetuning"])
+    variation.leave_out(config["finetuning"])
     write_out(config["finetuning"])
     refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])

@@ -10,6 +10,7 @@ import frameworks
 from common.arms import CHECKPOINT, arms_in
 from study.addresses import hub_addresses
 from study.freshness import visible_files
+from study.variation import draw_of
 
 
 class RunFiles:
@@ -21,12 +22,14 @@ class RunFiles:
         digest: function of files: their SHA-256 by path.
         finetuning, checkpoint: these sections of the settings, grids written out.
         arms: {name: `common.arms.Arm`}.
+        draws: True where each seed draws its own training and validation texts.
     """
 
     def __init__(self, config, path, retrieved, digest):
         """Store the settings and the functions of the rules."""
         self.path, self.retrieved, self.digest = path, retrieved, digest
         self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
+        self.draws = draw_of(self.finetuning) is not None
 
     def arm(self, wildcards):
         """Return the settings of the wildcard's arm."""
@@ -67,7 +70,7 @@ class RunFiles:
     def token_ids(self, split):
         """Return an input function: a split's token ids by the tokenizer of the arm's model."""
         return lambda wildcards: self.path(
-            f"<results>/finetuning/token-ids/{self.arms[wildcards.arm].model}/{split}.npz"
+            f"<results>/finetuning/token-ids/{self.arms[wildcards.arm].model}/{self.drawn(split, wildcards)}.npz"
         )
 
     def features(self, wildcards, split):
@@ -78,7 +81,15 @@ class RunFiles:
     def training_split(self, wildcards):
         """Return the split that the wildcard's arm learns from."""
         n_train = self.arm(wildcards).get("n_train")
-        return f"train-{n_train}" if n_train else "train"
+        return self.drawn(f"train-{n_train}" if n_train else "train", wildcards)
+
+    def drawn(self, split, wildcards):
+        """Return a split's name in a run: its seed's own, such as `valid-seed3`, where seeds draw texts."""
+        return split if split == "test" or not self.draws or "-seed" in split else f"{split}-seed{wildcards.seed}"
+
+    def of_valid(self, pattern):
+        """Return an input function: the pattern's path, `{split}` being the one that chooses the run's epoch."""
+        return lambda wildcards: self.path(pattern.replace("{split}", self.drawn("valid", wildcards)))
 
     def of_training_split(self, pattern):
         """Return an input function: the pattern's path, `{split}` being the one that the arm learns from."""
@@ -150,6 +161,19 @@ class RunFiles:
     def of_framework(self, *frameworks):
         """Return a constraint of the wildcard `arm`: the arms of frameworks, or none."""
         return "|".join(map(re.escape, self.names_of(*frameworks))) or "(?!)"
+
+
+def splits_of(part):
+    """Return the splits of a part of binarized texts: of `train-300-valid-seed3`, train-300-seed3 and valid-seed3."""
+    names, mark, seed = part.partition("-seed")
+    train = names.removesuffix("-valid")
+    return [f"{split}{mark}{seed}" for split in ((train, "valid") if train != names else (names,))]
+
+
+def part_of(split):
+    """Return the first part of binarized texts that holds a split, the inverse of `splits_of`."""
+    name, mark, seed = split.partition("-seed")
+    return name if name == "test" else f"{name.replace('valid', 'train')}-valid{mark}{seed}"
 
 
 def framework_files(root, name, *modules):

@@ -23,6 +23,7 @@ from study.questions import check_questions
 from study.schema import read_schema
 from study.schema_faults import messages, name_of, show
 from study.seed_plans import check_seeds
+from study.variation import check_variation
 
 # The limit is 32 bits; the bounds of most settings are far below, in the schema.
 LARGEST = 2**32 - 1
@@ -101,6 +102,7 @@ def cross_checks(config):
     if not config["finetuning"]["grids"]:
         yield from check_questions(config)
     yield from check_seeds(config)
+    yield from check_variation(config)
     yield from check_depths(config)
     for place, names in (
         ("finetuning.arms", config["finetuning"]["arms"]),

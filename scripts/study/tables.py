@@ -31,6 +31,14 @@ COLUMNS = {
     "framework": ("text", "", " or ".join(frameworks.names())),
     "init": ("text", "", "pretrained or random: what the run started from"),
     "seed": ("integer", "", "of the run: fresh weights, order of the data, dropout"),
+    "init_seed": (
+        "integer",
+        "",
+        "of the weights that are not loaded; given where sources have seeds of their own",
+    ),
+    "data_seed": ("integer", "", "of the order of the training texts"),
+    "dropout_seed": ("integer", "", "of dropout"),
+    "split_seed": ("integer", "", "of the draw of training and validation texts; empty: the study's own split"),
     "rank": ("integer", "", "LoRA's r"),
     "epoch": ("integer", "", "passes over the training data, from 1"),
     "update": ("integer", "", "optimizer updates made"),
@@ -120,9 +128,18 @@ COLUMNS = {
         for fact in ("arm", "framework", "model", "init")
     },
     "difference": ("number", "as mean", "mean of the first arm less mean of the second"),
-    "welch_p": ("share", "", "Welch's t-test over seeds, two-sided; empty where the seeds do not vary"),
+    "welch_p": (
+        "share",
+        "",
+        "Welch's t-test over seeds, two-sided; where seeds draw texts, the paired t-test; empty where nothing varies",
+    ),
     "welch_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms, or all rows of the table"),
-    "seeds_p": ("share", "", "permutation test of seeds, two-sided, exact where all permutations can be enumerated"),
+    "seeds_p": (
+        "share",
+        "",
+        "permutation test of seeds, two-sided, exact where all permutations can be enumerated; where seeds draw texts, "
+        "of the signs of their differences",
+    ),
     "seeds_p_holm": ("share", "", "the same after Holm's correction over all pairs of arms, or all rows of the table"),
     "seeds_p_floor": ("share", "", "least p that this test can give with so many seeds"),
     "items_p": ("share", "", "permutation test paired by review, of these models"),

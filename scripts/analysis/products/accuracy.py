@@ -66,7 +66,8 @@ PRODUCTS = [
         "runs",
         "runs.tsv",
         "aggregate_runs",
-        columns=f"study synthetic {RUN} best_epoch best_update valid_accuracy test_accuracy measure? valid_score? "
+        columns=f"study synthetic {RUN} init_seed? data_seed? dropout_seed? split_seed? "
+        "best_epoch best_update valid_accuracy test_accuracy measure? valid_score? "
         "test_score? n_correct_test n_train n_valid n_test total_updates warmup_updates train_seconds precision "
         "threads",
         caption="runs",

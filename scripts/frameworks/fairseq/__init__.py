@@ -8,6 +8,7 @@ TRAINER = "fairseq (and converted to this form)"
 ENVIRONMENT = "fairseq"
 INITS = ("pretrained", "random")
 CHECKPOINTS = True
+HOLDS_SOURCES = True
 OPTIONS = tuple(OPTIONAL)
 # Its model keeps the language-model head.
 TERMS = ("head", "lm_head")

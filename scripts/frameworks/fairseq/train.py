@@ -57,7 +57,7 @@ def protocol_flags(tuning):
         "--required-batch-size-multiple": 1,
         "--batching": settings["batching"],
         "--autocast": tuning.precision,
-        "--seed": tuning.seed,
+        "--seed": tuning.dropout_seed,
         "--init-seed": tuning.seeds["init_seed"],
         "--data-seed": tuning.seeds["data_seed"],
     }

@@ -11,6 +11,7 @@ OTHERS_MODELS = True
 PAIRS = True
 TASKS = ("classification", "regression", "multilabel")
 CHECKPOINTS = True
+HOLDS_SOURCES = True
 OPTIONS = tuple(OPTIONAL)
 UNDECAYED = True
 TERMS = ("head", "token_types")

@@ -249,7 +249,7 @@ def training_arguments(tuning):
     settings = tuning.settings
     return trainer_arguments(
         tuning.place("trainer"),
-        tuning.seed,
+        tuning.dropout_seed,
         tuning.device,
         data_seed=tuning.seeds["data_seed"],
         num_train_epochs=settings["epochs"],

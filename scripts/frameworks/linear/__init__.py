@@ -5,9 +5,10 @@ ENVIRONMENT = "huggingface"
 INITS = ("pretrained",)
 OTHERS_MODELS = True
 PAIRS = True
+HOLDS_SOURCES = True
 METHOD = (
     "are logistic regressions on features of an encoder that was not trained further, with the regularisation that "
-    "validation preferred; no seed changes them"
+    "validation preferred; nothing in their training is random"
 )
 SETTINGS = {
     "features": {

@@ -9,6 +9,7 @@ from common.files import atomic_path, read_lines, write_json
 from common.machine import job_record, now, package_versions
 from data.reviews import POLARITY
 from finetuning.plain_results import write_results
+from finetuning.seeds import drawn
 from frameworks.linear.probes import choose, predict
 
 PACKAGES = ("numpy", "scikit-learn", "scipy")
@@ -18,7 +19,7 @@ def main(
     train, train_labels, valid, valid_labels, facts, seed: int, settings, threads, model, history, run, selected,
     classes=POLARITY,
 ):  # fmt: skip
-    """Write the run's model, its results on train and valid, and its record. No seed changes them.
+    """Write the run's model, its results on train and valid, and its record. Nothing in the fit is random.
 
     Args:
         train, valid: `.npy` of the splits' features.
@@ -47,6 +48,7 @@ def main(
         run,
         record
         | {**facts, "seed": seed, "threads": threads, "precision": "float64", "settings": settings, "C": chosen}
+        | drawn(settings, seed)
         | {f"n_{split}": len(its) for split, its in labels.items()}
         | {"total_updates": 1, "warmup_updates": 0, "train_seconds": seconds}
         | {"versions": package_versions(PACKAGES), "ended": now()},

@@ -10,8 +10,9 @@ import sentencepiece
 from common.errors import StudyError
 from common.files import read_lines, sha256
 from data import build_splits, raw_sources
-from data.build_splits import draw, overlaps, read_source, shares, split_reviews, without_held_out
+from data.build_splits import overlaps, read_source, split_reviews, without_held_out
 from data.reviews import SPLITS
+from data.stratified import draw, shares
 from study.addresses import pieces_addresses, source_addresses
 from study.pins import mirror_path
 from support import studies

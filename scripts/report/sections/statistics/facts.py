@@ -7,4 +7,5 @@ def facts(study):
     """Intervals of the arms and tests of their differences, exploratory."""
     if not study.has("pairs", "arm_statistics"):
         return None
-    return {"arms": study.table("arm_statistics"), "pairs": study.table("pairs")}
+    paired = study.has("method") and bool(study.json("method").get("paired"))
+    return {"arms": study.table("arm_statistics"), "pairs": study.table("pairs"), "paired": paired}

@@ -1,0 +1,93 @@
+"""Arms whose runs of one seed share their draws: intervals, tests and plans of the pairs."""
+
+import numpy as np
+import pandas
+import pytest
+from scipy import stats
+
+from analysis import contrasts, inference, permutations
+from analysis.contrasts import Term
+from analysis.scored import seed_tests, sharing
+from common.errors import StudyError
+
+LEVEL = 0.95
+
+
+def test_pairs_are_one_term_and_a_model_without_seeds_stays_apart():
+    a, b, fixed = np.eye(3, 4), np.ones((3, 4)), np.zeros((1, 4))
+    (both,) = contrasts.paired([Term(1, a), Term(-1, b)])
+    assert both.sign == 1 and (both.items == a - b).all() and not both.fixed
+    both, model = contrasts.paired([Term(1, a), Term(-1, b), Term(-1, fixed, True)])
+    assert (both.items == a - b).all() and model.fixed and model.sign == -1
+    single = [Term(1, a), Term(-1, fixed, True)]
+    assert contrasts.paired(single) is single
+
+
+def test_arms_of_unequal_numbers_of_runs_are_not_paired():
+    terms = [Term(1, np.eye(3, 4)), Term(-1, np.ones((2, 4)))]
+    assert contrasts.paired(terms) is terms
+
+
+def test_what_a_draw_gives_to_both_arms_cancels():
+    """The draw moves both arms by the same answers: paired, their difference does not vary over seeds."""
+    easy = np.array([[1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 0]], dtype=float)
+    a, b = np.hstack([easy, np.tile([1, 0], (3, 4))]), np.hstack([easy, np.tile([0, 0, 1, 0], (3, 2))])
+    alone, pairs = (inference.difference_interval(a, b, LEVEL, shared) for shared in (False, True))
+    difference = inference.mean_difference(a, b)
+    # 4 of 14 texts less 2 of 14.
+    assert difference == pytest.approx(2 / 14) and pairs[0] > alone[0] and pairs[1] < alone[1]
+    # No seed changes the difference, so only the texts are left: Student's t of the 14 differences.
+    gaps = (a - b)[0]
+    half = stats.t.ppf(0.975, 13) * gaps.std(ddof=1) / 14**0.5
+    assert pairs == pytest.approx((difference - half, difference + half))
+
+
+def test_tests_over_seeds_are_those_of_scipy():
+    a, b = [0.81, 0.83, 0.80, 0.86, 0.82], [0.80, 0.80, 0.79, 0.83, 0.80]
+    found = seed_tests(a, b, 1, shared=True)
+    assert found["welch_p"] == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=1e-12)
+    reference = stats.permutation_test(
+        (a, b), lambda x, y, axis: np.round(np.mean(x - y, axis=axis), 12), permutation_type="samples", vectorized=True
+    )
+    # All five differences are positive: 2 of 2^5 signs are as extreme.
+    assert found["seeds_p"] == pytest.approx(reference.pvalue) == 2 / 32 == found["seeds_p_floor"]
+    assert found["welch_p"] < inference.welch_p(a, b)
+
+
+def test_pairs_that_do_not_vary_have_no_t_test():
+    assert inference.paired_p([0.3, 0.2, 0.6], [0.2, 0.1, 0.5]) is None is inference.paired_p([0.3], [0.2])
+    assert permutations.flip_floor(20) == 2 / (permutations.SEED_PERMUTATIONS + 1)
+
+
+def test_runs_say_whether_their_seeds_share_draws():
+    runs = pandas.DataFrame({"arm": list("aaabb"), "seed": list("12312")})
+    assert sharing(runs) == {} and sharing(runs.assign(split_seed=runs["seed"])) == {"paired": True}
+    with pytest.raises(StudyError, match="different orders"):
+        sharing(runs.assign(seed=list("12321"), split_seed="1"))
+
+
+def studies(number, seeds, rng, texts=600, shared=0.02, own=0.01, own_seed=0.005):
+    """Yield two arms' answers: a draw moves both alike and each by its own, a text is as easy as it is."""
+    ease = rng.normal(0, 0.25, (number, 1, texts))
+    both = rng.normal(0, shared, (number, seeds, 1))
+    for k in range(number):
+        arms = []
+        for _ in range(2):
+            moved = both[k] + rng.normal(0, (own**2 + own_seed**2) ** 0.5, (seeds, 1))
+            arms.append((rng.random((seeds, texts)) < np.clip(0.8 + ease[k] + moved, 0, 1)).astype(float))
+        yield arms
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_the_interval_of_pairs_covers_and_is_shorter_than_that_of_independent_seeds(seeds):
+    """600 studies without a difference: 95 % of intervals hold 0, to within 3 standard errors of a share."""
+    rng = np.random.default_rng(47)
+    covered, lengths = [], []
+    for a, b in studies(600, seeds, rng):
+        low, high = inference.difference_interval(a, b, LEVEL, shared=True)
+        other = inference.difference_interval(a, b, LEVEL)
+        covered.append(low <= 0 <= high)
+        lengths.append((high - low, other[1] - other[0]))
+    assert 0.925 < np.mean(covered) < 0.985
+    mean = np.mean(lengths, axis=0)
+    assert mean[0] < 0.9 * mean[1] if seeds == 5 else mean[0] < 1.2 * mean[1]
