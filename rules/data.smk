@@ -143,7 +143,8 @@ for name, end in {"draw_subset": "", **({"draw_subset_of_seed": "-seed{seed}"} i
                 runtime=grow("10m"),
             params:
                 **TASK,
-                seed=config["data"]["split_seed"],
+                # The wildcard `seed` is that of a seed's own split.
+                **({} if end else {"seed": config["data"]["split_seed"]}),
                 classes=class_names,
             script:
                 "../scripts/data/draw_subset.py"

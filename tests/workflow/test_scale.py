@@ -14,9 +14,10 @@ from support import studies
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
 
-def hashes(folder, n_seeds):
+def hashes(folder, n_seeds, **finetuning):
     """Return how often a dry run of so many seeds hashes the path of a file."""
-    study = studies.write_study(folder / f"{n_seeds}.yaml", {"finetuning": {"seeds": list(range(1, n_seeds + 1))}})
+    finetuning |= {"seeds": list(range(1, n_seeds + 1))}
+    study = studies.write_study(folder / f"{n_seeds}.yaml", {"finetuning": finetuning})
     profile = folder / f"{n_seeds}.profile"
     words = studies.command(folder, "--quiet", "all", "--dry-run", study=study, cores=1)[1:]
     done = subprocess.run(
@@ -27,8 +28,9 @@ def hashes(folder, n_seeds):
     return sum(entry[0] for (file, _, name), entry in calls.items() if name == "__hash__" and "snakemake" in file)
 
 
-def test_planning_grows_in_proportion_to_the_seeds(tmp_path):
-    few, many = hashes(tmp_path, 5), hashes(tmp_path, 40)
+@pytest.mark.parametrize("more", [{}, {"vary": ["initialisation", "order", "split"]}], ids=["one split", "own splits"])
+def test_planning_grows_in_proportion_to_the_seeds(tmp_path, more):
+    few, many = hashes(tmp_path, 5, **more), hashes(tmp_path, 40, **more)
     # Eight times at most, and 5.7 since much does not depend on the seeds; 10.1 where one rule grew with their square.
     assert 1.2 < many / few < 8
 
