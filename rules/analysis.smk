@@ -91,7 +91,8 @@ rule measure_shared_texts:
     input:
         **inputs(runs="runs", predictions="predictions"),
         answers=linear("<results>/predictions/{arm}/seed0.tsv"),
-        reviews=[f"<results>/data/{split}.review" for split in SPLITS],
+        # Where seeds draw their texts, any of the pool may have been learnt from.
+        reviews=[f"<results>/data/{split}.review" for split in ("train", "valid", *(["pool"] if DRAW else []), "test")],
     output:
         **outputs("measure_shared_texts"),
     conda:
