@@ -5,6 +5,7 @@ import os
 import jinja2
 
 from analysis.contrasts import MOST_SEEDS
+from common.errors import StudyError
 from common.files import read_tsv
 
 TEMPLATE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "report", "plan", "page.html.j2")
@@ -12,11 +13,20 @@ TEMPLATE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 def hours(seconds):
     """Return a time for people; where none is known, that."""
-    return "not known: name finished runs (FROM=results/NAME)" if seconds is None else f"{seconds / 3600:.2f} h"
+    if seconds is None:
+        return "not known"
+    return f"{seconds / 3600:.2f} h" if seconds >= 360 else f"{seconds / 60:.1f} min"
 
 
-def number(seeds):
-    """Return a number of seeds for people."""
+def number(seeds, reachable=True):
+    """Return a number of seeds for people.
+
+    Args:
+        seeds: the number; None: more than are named.
+        reachable: False where seeds without end would not do.
+    """
+    if not reachable:
+        return "never"
     return f"over {MOST_SEEDS:,}" if seeds is None else str(seeds)
 
 
@@ -25,25 +35,38 @@ def texts(n):
     return "not known" if n is None else f"{n:,}"
 
 
+def figure(value, unit):
+    """Return a contrast for people: two decimals of points, three significant digits of another measure."""
+    return f"{value:.2f}" if unit == "points" else f"{value:.3g}"
+
+
 def printed(found):
     """Return the lines that the terminal shows of a plan."""
     looks = f", looks after {', '.join(map(str, found['looks']))}" if found["looks"] else ""
-    lines = [f"{found['study']}: {found['n_arms']} arms, {found['n_seeds']} seeds{looks}"]
+    which = " that confirm" if found["confirm"] else ""
+    lines = [f"{found['study']}: {found['n_arms']} arms, {found['n_seeds']} seeds{which}{looks}"]
     for one in found["questions"]:
-        sd = ", ".join(f"{value:.2f}" for value in one["sd"])
-        lines += ["", one["ask"], f"  spread {one['source']}; SD over seeds {sd} points; {one['n_texts']} test texts"]
-        lines.append(f"  these texts leave ± {one['texts_alone']:.2f} points however many seeds there are:")
-        lines.append(f"  no number of seeds shows less than {one['least']:.2f} points with the power wanted")
-        lines.append(f"  {'points':>8} {'seeds':>12} {'by the upper bound':>20} {'test texts at least':>20}")
+        unit = one["unit"] or "units"
+        sd = ", ".join(figure(value, unit) for value in one["sd"])
+        lines += ["", f"{one['ask']} ({one['measure']}, {unit})"]
+        lines.append(f"  spread {one['source']}; SD over seeds {sd}; {one['n_texts']:,} test texts")
+        lines.append(
+            f"  these texts leave ± {figure(one['texts_alone'], unit)} however many seeds there are; none show a "
+            f"difference below {figure(one['least'], unit)}"
+        )
+        lines.append(f"  {unit:>8} {'seeds':>12} {'by the upper bound':>20} {'test texts at least':>20}")
         lines += [
-            f"  {row['points']:8.2f} {number(row['seeds']):>12} {number(row['assured']):>20} {texts(row['texts']):>20}"
+            f"  {figure(row['points'], unit):>8} {number(row['seeds'], row['reachable']):>12} "
+            f"{number(row['assured'], row['reachable']):>20} {texts(row['texts']):>20}"
             for row in one["rows"]
         ]
         power = "  ".join(f"{n}: {100 * seen:.0f} %" for n, seen, _ in one["curve"] if n <= 20)
-        lines.append(f"  power at {one['wanted']:.2f} points by seeds: {power}")
-    lines += ["", "seeds      training        disk"]
-    lines += [f"{n:5d}      {hours(cost['seconds'])}      {cost['disk']}" for n, cost in found["costs"]]
-    lines += [f"not planned (no arm that seeds change, or not by accuracy): {ask}" for ask in found["left_out"]]
+        lines.append(f"  power at {figure(one['wanted'], unit)} by seeds: {power}")
+    part = " (without those of unknown time)" if any(seconds is None for _, seconds, _ in found["sources"]) else ""
+    lines += ["", f"seeds      time, one run after the other{part}        disk"]
+    lines += [f"{n:5d}      {hours(cost['seconds']):<27} {cost['disk']:>12}" for n, cost in found["costs"]]
+    lines += [f"{', '.join(names)}: {hours(seconds)} a run; {words}" for names, seconds, words in found["sources"]]
+    lines += [f"not planned: {ask} {reason}" for ask, reason in found["left_out"].items()]
     return lines
 
 
@@ -53,6 +76,9 @@ def against(found, folder):
     Args:
         found: what `plan` returns.
         folder: results of the study that was planned, or a published copy.
+
+    Raises:
+        StudyError: a question has no answer there.
     """
     given = {row["ask"]: row for row in read_tsv(os.path.join(folder, "questions.tsv"))}
     lines = [
@@ -60,20 +86,21 @@ def against(found, folder):
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     for one in found["questions"]:
-        row, n = given[one["ask"]], found["n_seeds"]
-        half = 50 * (float(row["score_difference_high"]) - float(row["score_difference_low"]))
+        if one["ask"] not in given:
+            raise StudyError(f"{folder}/questions.tsv has no answer to {one['ask']!r}: name the study that was planned")
+        row, n, scale = given[one["ask"]], found["n_seeds"], 100 if one["unit"] == "points" else 1
+        seen = scale * float(row["score_difference"])
+        half = 0.5 * scale * (float(row["score_difference_high"]) - float(row["score_difference_low"]))
         (power,) = [f"{100 * seen:.0f} % ({100 * bound:.0f} %)" for at, seen, bound in one["curve"] if at == n]
         (width,) = [f"{seen:.2f} ({bound:.2f})" for at, seen, bound in one["half_widths"] if at == n]
         what = f"{one['wanted']:.2f}" + (f" left of {one['margin']:g}" if one["margin"] else "")
-        lines.append(
-            f"| {one['ask']} | {what} | {power} | {width} | {half:.2f} | {100 * float(row['score_difference']):.2f} | "
-            f"{row['answer']} |"
-        )
+        lines.append(f"| {one['ask']} | {what} | {power} | {width} | {half:.2f} | {seen:.2f} | {row['answer']} |")
     return lines
 
 
 def page(found):
     """Return a plan as a page that needs no other file."""
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    words = {"hours": hours, "number": number, "texts": texts, "figure": figure}
     with open(TEMPLATE, encoding="utf-8") as template:
-        return environment.from_string(template.read()).render(found, hours=hours, number=number, texts=texts)
+        return environment.from_string(template.read()).render(found, **words)
