@@ -48,15 +48,16 @@ def judge_learning(arms, majority_share, alpha):
     return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned")]
 
 
-def describe_arm(arm, runs, n_learned, values, level):
+def describe_arm(arm, runs, n_learned, values, level, judged=True):
     """Return the row of arms.tsv of one arm; intervals over seeds stay empty for one seed.
 
     Args:
         arm: `Arm`.
         runs: its runs.
-        n_learned: number of them that learnt; None: none has a validation result, so nobody knows.
+        n_learned: number of them that learnt; None: nobody knows.
         values: (resamples,) bootstrap accuracies; None where another measure leads.
         level: confidence.
+        judged: False where labels are numbers, of which no test says which runs learnt.
     """
     lead, scores, items = lead_of(runs), scores_of(runs), items_of(runs)
     none = (None, None)
@@ -66,9 +67,9 @@ def describe_arm(arm, runs, n_learned, values, level):
     t_low, t_high = t_interval(scores, level, lead.bounds) or none
     b_low, b_high = inference.percentile_interval(values, level) if several and values is not None else none
     notes = [] if several else ["one seed: no interval, no spread over seeds"]
-    if n_learned is None:
+    if n_learned is None and judged:
         notes.append("no validation result: whether the runs learnt is not known")
-    elif n_learned < len(runs):
+    elif judged and n_learned < len(runs):
         notes.append(f"{len(runs) - n_learned} of {len(runs)} runs did not learn; counted")
     best = enumerate(map(lead.worth, inference.expected_best(list(map(lead.worth, scores)))), 1)
     return {
@@ -100,13 +101,14 @@ def compute(arms, majority_share, options):
         options: dict with the keys of `OPTIONS`.
     """
     if majority_share is None:
-        learned, n_learned = None, {arm: len(runs) for arm, runs in arms.items()}
+        learned, n_learned = None, {}
     else:
         learned = judge_learning(arms, majority_share, options["alpha"])
         n_learned = learned.groupby(ARM)["learned"].sum().to_dict()
     values = bootstrap(arms, options)
     described = [
-        describe_arm(arm, runs, n_learned.get(arm), values[arm], options["level"]) for arm, runs in arms.items()
+        describe_arm(arm, runs, n_learned.get(arm), values[arm], options["level"], learned is not None)
+        for arm, runs in arms.items()
     ]
     pairs, mcnemar = compare_all(arms, values, options)
     tables = zip(TABLES, (described, pairs, mcnemar), strict=True)

@@ -234,6 +234,6 @@ def general_protocol(optimizer, model, rates):
         "warmup_updates": rates.index(max(rates)),
         "padding": f"to the batch's longest, in steps of {STEP}",
         "evaluation_precision": "float32",
-        "loss_unit": "nats, mean over examples",
+        "loss_unit": tasks.of_problem(getattr(getattr(model, "config", None), "problem_type", None)).LOSS_UNIT,
         "tie_rule": RULE,
     }

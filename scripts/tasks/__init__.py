@@ -8,6 +8,7 @@ Facts:
     MEASURE (str): the measure that leads a study which names none.
     BASELINES (tuple): the simple models that there are for it, the constant one first.
     LOSS (str): the function of `torch.nn.functional` that its models minimize, of what `compared` returns.
+    LOSS_UNIT (str): its unit, and over what it is a mean.
     PROBLEM (str or None): Transformers' `problem_type` of its models.
     NAMED (bool): whether `data.labels` names its labels.
     COUNTED (bool): whether an answer is right or wrong, so that there is an accuracy.

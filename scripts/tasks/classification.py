@@ -2,7 +2,7 @@
 
 LABEL = "one class for each text"
 MEASURE, PROBLEM = "accuracy", None
-LOSS = "cross_entropy"
+LOSS, LOSS_UNIT = "cross_entropy", "nats, mean over examples"
 BASELINES = ("majority", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = True, True, False
 NEEDED = ("train", "valid", "test")

@@ -8,7 +8,7 @@ from collections import Counter
 
 LABEL = "a set of labels for each text"
 MEASURE, PROBLEM = "macro_f1", "multi_label_classification"
-LOSS = "binary_cross_entropy_with_logits"
+LOSS, LOSS_UNIT = "binary_cross_entropy_with_logits", "nats, mean over examples and labels"
 BASELINES = ("commonest", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = True, True, True
 NEEDED = ("train", "test")

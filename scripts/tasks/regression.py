@@ -4,7 +4,7 @@ import math
 
 LABEL = "a number for each text"
 MEASURE, PROBLEM = "pearson", "regression"
-LOSS = "mse_loss"
+LOSS, LOSS_UNIT = "mse_loss", "squared distance from the label, mean over examples"
 BASELINES = ("mean", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = False, False, False
 NEEDED = ()

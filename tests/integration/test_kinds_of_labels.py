@@ -132,5 +132,8 @@ def test_the_page_has_the_sections_that_fit(results, kind):
         "multilabel": ("Each label on test", "Numbers answered"),
     }[kind]
     assert here in page and gone not in page and "Confusion of each arm" not in page
+    # No test says which runs of numbers learnt; no one answer has a calibration; the study states nothing.
+    assert ("Runs that learnt" in page) == (kind == "multilabel")
+    assert "Calibration of Modern" not in page and "Claims, checked" not in page
     (row,) = read_tsv(results / "questions.tsv")
     assert row["measure"] == {"regression": "pearson", "multilabel": "macro_f1"}[kind]

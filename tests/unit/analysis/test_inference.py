@@ -453,6 +453,12 @@ def test_learning_is_measured_against_the_majority():
     assert judge_learning(study(x=arm([0.56], valid=[0.565])), 0.5, 0.05)["learned"][0]
 
 
+def test_which_runs_of_numbers_learnt_is_not_said():
+    learned, arms, *_ = compute(study(a=arm([0.8, 0.7, 0.5]), b=arm(RANDOM, 1)), None, OPTIONS)
+    assert learned is None and arms["n_learned"].tolist() == [None, None]
+    assert not any("learn" in note for note in arms["note"])
+
+
 def test_unlearned_runs_are_counted_not_dropped():
     _, arms, *_ = computed(study(a=arm([0.8, 0.8, 0.5], valid=[0.8, 0.8, 0.5]), b=arm(RANDOM, 1)))
     assert (arms[0]["n_learned"], arms[0]["n_seeds"]) == (2, 3)

@@ -1,15 +1,18 @@
 """Numbers and sets of labels in tables: read, refused, drawn, counted."""
 
 import json
+import types
 
 import numpy as np
 import pytest
+import torch
 
 import tasks
 from common.errors import StudyError
 from data.build_splits import split_table
 from data.reviews import parse_labels
 from data.text_tables import read_table
+from finetuning.runs import general_protocol
 from frameworks.linear.models import choose, fit
 from frameworks.linear.other_labels import answers as given
 from frameworks.linear.other_labels import in_words
@@ -125,3 +128,18 @@ def test_every_measure_is_for_known_kinds():
     assert all(
         tasks.load(task).MEASURE in [name for name in names() if task in tasks_of(name)] for task in tasks.names()
     )
+
+
+@pytest.mark.parametrize(
+    ("problem", "unit"),
+    [
+        (None, "nats, mean over examples"),
+        ("single_label_classification", "nats, mean over examples"),
+        ("multi_label_classification", "nats, mean over examples and labels"),
+        ("regression", "squared distance from the label, mean over examples"),
+    ],
+)
+def test_the_protocol_has_the_unit_of_the_loss_that_is_minimized(problem, unit):
+    model = torch.nn.Linear(2, 2)
+    model.config = types.SimpleNamespace(problem_type=problem)
+    assert general_protocol(torch.optim.AdamW(model.parameters()), model, [0.1, 0.0])["loss_unit"] == unit

@@ -13,6 +13,8 @@ def facts(study):
     if not study.has("claims", "claims_by_report"):
         return None
     counts, claims = study.table("claims_by_report"), study.table("claims")
+    if not claims.rows and not study.has("conclusions"):
+        return None
     by_part = {row["part"]: row for row in counts.rows}
     # Published statements come first, with those of the reports and of others mixed; then the study's.
     n_published = sum(int(by_part[part]["claims"]) for part in ("all reports", "other sources") if part in by_part)

@@ -8,4 +8,10 @@ def facts(study):
     if not study.has("pairs", "arm_statistics"):
         return None
     paired = study.has("method") and bool(study.json("method").get("paired"))
-    return {"arms": study.table("arm_statistics"), "pairs": study.table("pairs"), "paired": paired}
+    return {
+        "arms": study.table("arm_statistics"),
+        "pairs": study.table("pairs"),
+        "paired": paired,
+        # No test says which runs of numbers learnt.
+        "judged": study.has("learned"),
+    }
