@@ -114,6 +114,7 @@ PRODUCTS = [
         "data",
         columns=f"{ARM} n_seeds mean level t_low t_high majority_share",
         page=True,
+        crate=True,
     ),
     Product(
         "overfitting_runs",

@@ -13,6 +13,8 @@ pytest.importorskip("matplotlib")
 
 from common.errors import StudyError
 from common.files import read_tsv, write_json, write_text, write_tsv
+from measures import Lead
+from study.products import products
 from support.crates import write_crate
 from support.result_sets import make_errors, make_page, settings_of, simulated, write_tables
 from tools import handin
@@ -51,6 +53,11 @@ def test_a_table_that_the_study_did_not_write_is_refused(folder, tmp_path, name)
     (copy / name).unlink()
     with pytest.raises(StudyError, match=f"(has no {name}|{name} is missing)"):
         handin.main(str(copy))
+
+
+def test_a_finished_studys_crate_names_what_every_hand_in_reads():
+    named = {row.file() for row in products().values() if row.crate}
+    assert {*handin.READ, handin.table_of_arms(Lead())} <= named
 
 
 def test_a_table_that_the_crate_does_not_name_is_refused(folder, tmp_path):
