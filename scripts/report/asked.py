@@ -5,6 +5,7 @@ import re
 import measures
 from analysis.contrasts import to_tell_apart
 from common.arms import arm_label
+from report.forest import forest
 from report.formats import FILTERS, joined
 from report.numbers import derive, has_digit
 from study import closing
@@ -21,6 +22,8 @@ def asked(study):
         return None
     rows = study.frame("questions").to_dict("records")
     answers = [answered(row) for row in rows]
+    for answer, chart in zip(answers, forest(answers, "Difference, interval and zero"), strict=True):
+        answer["drawn"] = chart
     runs = study.path("runs")
     return {
         "answers": answers,
@@ -99,6 +102,7 @@ def answered(row):
         "looked": bool(row.get("look")),
         "continued": continued,
         "contrast": written(row["contrast"]),
+        "contrast_cell": row["contrast"],
         "label": measure.LABEL,
         "on": getattr(measure, "ON", None),
         "share": measure.UNIT == "share",

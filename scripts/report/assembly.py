@@ -36,8 +36,9 @@ def build(templates, report, settings, commit="", **inputs):
     arms = coloured(study.frame("runs").to_dict("records"), colours)
     of_arms = {arm: colour for arm, (*_, colour) in arms.items()}
     page = Page(templates, study.synthetic, of_arms, links, arms, study.noun, study.lead)
-    for name, chapter, facts_of in sections():
+    for name, part, chapter, facts_of in sections():
         facts = facts_of(study)
         if facts is not None:
-            page.section(name, facts, chapter)
-    return page, page.render(study.name)
+            page.section(name, facts, part, chapter)
+    questions = study.table("questions").rows if study.has("questions") else []
+    return page, page.render(questions[0]["ask"], "{}") if questions else page.render(study.name)

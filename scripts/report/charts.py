@@ -184,9 +184,9 @@ def written(ticks, unit, decimals):
     return [f"{value:.{decimals}f}" for value in values]
 
 
-def horizontal_ticks(scale, top, bottom, unit=1, decimals=0):
-    """Return grid lines and numbers below: see `written`."""
-    ticks = scale.ticks()
+def horizontal_ticks(scale, top, bottom, unit=1, decimals=0, wanted=5):
+    """Return grid lines and about `wanted` numbers below: see `written`."""
+    ticks = scale.ticks(wanted)
     lines = [tag("line", class_="grid", x1=scale(v), x2=scale(v), y1=float(top), y2=float(bottom)) for v in ticks]
     texts = [
         tag("text", text, class_="tick", x=scale(v), y=bottom + 14.0)

@@ -4,6 +4,7 @@ The second build must give the same bytes: it binds words, names, drawings, CSS 
 """
 
 import base64
+import hashlib
 import os
 import re
 
@@ -38,6 +39,8 @@ def faults(page, sources):
 def drawing_faults(drawings, sources):
     """Yield the faults of the drawings of a page, in words: each is its file, drawn from the tables as they are.
 
+    A drawing is an image of the page, or a file beside it that a link leads to and whose hash the link has.
+
     Args:
         drawings: of `Reader`.
         sources: `Sources`.
@@ -50,7 +53,12 @@ def drawing_faults(drawings, sources):
             continue
         with open(sources.paths[name], "rb") as handle:
             drawn = handle.read()
-        if image != DATA_ADDRESS + base64.b64encode(drawn).decode("ascii"):
+        there = (
+            found.get("data-sha256") == hashlib.sha256(drawn).hexdigest()
+            if "href" in found
+            else (image == DATA_ADDRESS + base64.b64encode(drawn).decode("ascii"))
+        )
+        if not there:
             yield f"the drawing {name} ({where}) is not the file of that name"
         tables = re.search(rb"<dc:description>([^<]*)</dc:description>", drawn)
         tables = tables[1].decode("utf-8").split() if tables else []

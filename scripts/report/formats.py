@@ -63,10 +63,10 @@ def joined(form, *parts):
     return Markup(form).format(*parts)
 
 
-def series(items):
-    """Return `a`, `a and b` or `a, b and c`."""
+def series(items, word="and"):
+    """Return `a`, `a and b` or `a, b and c`, or with another word."""
     items = [escape(item) for item in items]
-    return items[0] if len(items) == 1 else joined("{} and {}", Markup(", ").join(items[:-1]), items[-1])
+    return items[0] if len(items) == 1 else joined("{} {} {}", Markup(", ").join(items[:-1]), word, items[-1])
 
 
 def run_name(arm, seed):

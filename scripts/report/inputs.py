@@ -9,7 +9,7 @@ import os
 import pandas as pd
 
 from common.errors import StudyError
-from common.files import read_json, read_lines
+from common.files import read_json, read_lines, sha256
 from common.frames import read_frame
 from data.reviews import noun_of
 from report.leading import Shown
@@ -27,7 +27,7 @@ class Table:
 
 @dataclasses.dataclass
 class Drawing:
-    """A figure: its data address, and the links to its file and to the PNG beside it (None: there is no PNG).
+    """A figure: its data address, the links to its file and to the PNG beside it (None: there is no PNG), its SHA-256.
 
     As a data address, ids of two figures cannot meet, and the page fetches nothing.
     """
@@ -35,6 +35,7 @@ class Drawing:
     image: str
     href: str
     png: str | None
+    digest: str
 
 
 def located(node, path, place="", row=None, key=None):
@@ -137,7 +138,8 @@ class Study:
         with open(path, "rb") as handle:
             encoded = base64.b64encode(handle.read()).decode("ascii")
         png = os.path.splitext(path)[0] + ".png"
-        return Drawing(DATA_ADDRESS + encoded, self.link(path), self.link(png) if os.path.exists(png) else None)
+        beside = self.link(png) if os.path.exists(png) else None
+        return Drawing(DATA_ADDRESS + encoded, self.link(path), beside, sha256(path))
 
     @functools.cached_property
     def lead(self):

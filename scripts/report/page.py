@@ -29,7 +29,7 @@ class Page:
     """A page in the making.
 
     Attributes:
-        sections: [{"id", "title", "body"}] so far.
+        sections: [{"id", "title", "body", "part", "chapter"}] so far.
         sources: [{"what", "href", "rule", "anchor"}]: what of the page comes from which file, in page order.
     """
 
@@ -77,16 +77,17 @@ class Page:
             "origins": lambda: Table(self.sources),
         }
 
-    def section(self, name, facts, chapter=None):
-        """Add the section of sections/NAME/page.html.j2, given its facts (a dict) and its chapter."""
+    def section(self, name, facts, part="report", chapter=None):
+        """Add the section of sections/NAME/page.html.j2, given its facts (a dict), its part and its chapter."""
         self._anchor = name.replace("_", "-")
         body = self._environment.get_template(f"{name}.html.j2").make_module(facts)
-        self.sections.append({"id": self._anchor, "title": body.title, "body": body, "chapter": chapter})
+        made = {"id": self._anchor, "title": body.title, "body": body, "part": part, "chapter": chapter}
+        self.sections.append(made)
 
-    def chapters(self):
-        """Return the table of contents: [{"title", "sections"}]."""
+    def chapters(self, part):
+        """Return the contents of a part: [{"title", "sections"}]."""
         found = []
-        for section in self.sections:
+        for section in (one for one in self.sections if one["part"] == part):
             title = section["chapter"] or section["title"]
             if not found or found[-1]["title"] != title:
                 found.append({"title": title, "sections": []})
@@ -94,10 +95,10 @@ class Page:
         return found
 
     def render(self, study, heading="Study {}: report"):
-        """Return the page's HTML; `study` is the name in its heading."""
+        """Return the page's HTML; `study` fills the heading."""
         template = self._environment.get_template("frame.html.j2")
-        heading = joined(heading, study)
-        html = template.render(heading=heading, sections=self.sections, chapters=self.chapters())
+        parts = {part: self.chapters(part) for part in ("report", "appendix")}
+        html = template.render(heading=joined(heading, study), parts=parts)
         # A cell with only a number is that number's element: most are, and the page is smaller.
         html, count = FULL_CELL.sub(r"<td\1 \2>\3</td>", html), itertools.count(1)
         # Rows are counted, so that two numbers that swap places with their records are noticed.

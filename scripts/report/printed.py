@@ -71,7 +71,7 @@ class Reader:
         bare: [(where, text)]: digits that have no record and are in no constant.
         titles: {`title` or `h1`: its text}, the first of each.
         charts: `marks.Charts`.
-        drawings: [(where, attributes)] of the drawings: images of a figure's file.
+        drawings: [(where, attributes)] of the drawings: images of a figure's file, and links to one.
     """
 
     def __init__(self, html):
@@ -103,7 +103,7 @@ class Reader:
             self._counts[self._section, tag] += 1
             self._blocks.append([self._where(tag), ""])
         self._attributes(tag, found)
-        if tag == "img":
+        if tag == "img" or "data-drawing" in found:
             self.drawings.append((f"{self._section}, drawing {len(self.drawings) + 1}", found))
         self._content(element)
         if tag in BLOCKS:

@@ -32,7 +32,7 @@ class Strip:
     link: Callable | None = None
 
 
-def strip_chart(strips, label, share=None, lead=None):
+def strip_chart(strips, label, share=None, lead=None, simple=()):
     """Return the chart of all strips.
 
     Args:
@@ -40,10 +40,12 @@ def strip_chart(strips, label, share=None, lead=None):
         label: what it shows.
         share: the largest class's, drawn as a dotted line.
         lead: `report.leading.Shown`; None: that of a study that names none.
+        simple: rows of baselines.tsv, each drawn as a dashed line.
     """
     lead = lead or Shown()
     values = [run[lead.test] for strip in strips for run in strip.seeds]
     values += [strip.spread[name] for strip in strips if strip.spread for name in ("t_low", "t_high")]
+    values += [row[lead.test] for row in simple]
     x = charts.Scale(*charts.padded(values + ([share] if share else [])), 8, charts.WIDTH - 8)
     parts, top = [], 6.0
     for strip in strips:
@@ -53,7 +55,19 @@ def strip_chart(strips, label, share=None, lead=None):
     line = charts.tag("line", class_="majority", x1=x(share), x2=x(share), y1=4.0, y2=top) if share else ""
     axis = charts.horizontal_ticks(x, 4, top, unit=lead.scale)
     unit = charts.tag("text", f"test {lead.axis}", class_=lead.axis_class, x=charts.WIDTH / 2, y=top + 30.0)
-    return charts.chart(top + 36, label, axis, line, *parts, unit)
+    return charts.chart(top + 36, label, axis, line, *baselines(simple, x, top, lead), *parts, unit)
+
+
+def baselines(rows, x, bottom, lead):
+    """Return the lines of the simple models, a group for each row of the file."""
+
+    def line(row):
+        at = x(row[lead.test])
+        return "line", {"x1": at, "x2": at, "y1": 4.0, "y2": bottom, "class": "baseline"}, None
+
+    words = f"{{features}}: {{{lead.test}{lead.says}"
+    at = {"x1": lead.test, "x2": lead.test}
+    return [charts.group(line, [row], words, at, x=x, where={"baseline": row["baseline"]}) for row in rows]
 
 
 def drawn(strip, x, top, lead):

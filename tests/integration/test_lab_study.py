@@ -149,4 +149,4 @@ def test_the_study_ends_with_its_three_arms_and_a_report(results, lab):
         assert [int(row[f"n_{split}"]) for split in N] == list(N.values())
         assert (results / "predictions" / row["arm"] / "seed1.tsv").is_file()
     page = (results / "report.html").read_text(encoding="utf-8")
-    assert f"Study {lab[3]}: report" in page and "(synthetic data)" not in page
+    assert f"Study {lab[3]}" in page and "(synthetic data)" not in page

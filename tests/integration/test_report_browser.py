@@ -178,7 +178,7 @@ def test_every_figure_is_drawn(browser, report, width):
         "Promise.all([...document.querySelectorAll('figure img')].map(async i => (await i.decode(),"
         " {natural: i.naturalWidth, width: i.clientWidth, height: i.clientHeight, alt: i.alt})))"
     )
-    # Three arms' curves and the comparison of arms.
+    # Errors, parameters and pretraining; the arms' curves are the page's own.
     assert len(figures) >= 4
     for figure in figures:
         assert figure["natural"] > 100 and figure["width"] > 200 and figure["height"] > 100 and figure["alt"]
@@ -238,10 +238,10 @@ def test_a_dot_tells_its_value_and_leads_to_its_run(browser, report):
     told = browser.run(
         "(d => { d.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}));"
         " const tip = document.querySelector('.tip'); return [tip.hidden, tip.textContent,"
-        " d.parentElement.getAttribute('aria-label')]; })(document.querySelector('#answer circle'))"
+        " d.parentElement.getAttribute('aria-label')]; })(document.querySelector('#answer .evidence circle'))"
     )
     assert told[0] is False and told[1] == told[2] and re.search(r"seed 1: \d+\.\d\d %$", told[1])
-    browser.run("location.hash = document.querySelector('#answer svg a').getAttribute('href'); 0")
+    browser.run("location.hash = document.querySelector('#answer .evidence svg a').getAttribute('href'); 0")
     assert browser.run("document.querySelector('tr:target').getClientRects().length") == 1
 
 
@@ -255,7 +255,7 @@ def test_without_javascript_pictures_and_whole_tables_remain(browser, report):
         # DevTools' own expressions still run.
         assert browser.run(counts) == with_scripts
         assert browser.run("document.querySelectorAll('th button, .filter, .tip').length") == 0
-        assert browser.run("document.querySelector('svg.chart').getBoundingClientRect().height") > 100
+        assert browser.run("document.querySelector('.evidence svg.chart').getBoundingClientRect().height") > 100
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 

@@ -310,11 +310,11 @@ def test_no_text_becomes_markup_of_the_page(tmp_path, monkeypatch):
 
     def build(poison):
         class Poisoned(sound):
-            def section(self, name, facts, chapter):
-                super().section(name, poisoned(facts, poison), chapter)
+            def section(self, name, facts, *place):
+                super().section(name, poisoned(facts, poison), *place)
 
-            def render(self, study):
-                return super().render(study + poison)
+            def render(self, study, *heading):
+                return super().render(study + poison, *heading)
 
         monkeypatch.setattr(assembly, "Page", Poisoned)
         build_report.main(TEMPLATES, str(tmp_path / "report.html"), settings, **files)

@@ -1,16 +1,25 @@
 """The study's findings: the answers to its questions, and every seed in one figure; never stronger than the files."""
 
-from common.arms import ARM
+import tasks
+from common.arms import ARM, CHECKPOINT
 from report.arm_colours import anchor_of, coloured
 from report.asked import asked
 from report.formats import run_name
 from report.inputs import located
-from report.numbers import derive
+from report.sections.errors.facts import POLARITY
 from report.sections.learning_curves.facts import facts as learning_curves
 from report.sections.recipes.facts import facts as recipes
 from report.strips import Strip, strip_chart
 
-CHAPTER, PLACE = "The answer", 10
+PART, CHAPTER, PLACE = "report", "The answer", 10
+# More labels are counted in the section on the data.
+MOST_NAMED = 6
+# The study's checkpoint in words, by its source.
+CHECKPOINTS = {
+    "pretrain": "a checkpoint that this study pretrained",
+    "fetch": "the published checkpoint",
+    "folder": "a checkpoint made elsewhere",
+}
 
 
 def arms_with_intervals(study):
@@ -70,9 +79,15 @@ def strips(study, colours):
     ]
 
 
+def simple_models(study):
+    """Return the rows of baselines.tsv that are drawn as lines: all but the constant model, which has the share's."""
+    rows = study.table("baselines").rows if study.has("baselines") else []
+    constant = tasks.load(study.json("manifest").get("task") or tasks.DEFAULT).BASELINES[0]
+    return [row for row in rows if row["baseline"] != constant and row.get(study.lead.test)]
+
+
 def in_short_facts(study):
-    """Return facts for the first screen: {leaks, seconds of all training, runs, parameters}; None where unknown."""
-    seconds = [run["train_seconds"] for run in study.frame("runs").to_dict("records")]
+    """Return facts for the first screen: {shared, leaks, runs, parameters}; None where unknown."""
     steps = study.table("derivation").rows if study.has("derivation") else []
     # Terms after the head belong to one framework only.
     heads = [row["total"] for row in steps if row["part"].startswith("classification head")]
@@ -81,7 +96,6 @@ def in_short_facts(study):
         # Test texts that also occur in training or validation.
         "shared": next((row for row in checks if row["check"] == "test reviews in training or validation"), None),
         "leaks": study.count(study.path("audit"), status="leak") if study.has("audit") else None,
-        "seconds": derive("sum", *seconds) if all(seconds) else None,
         "runs": study.count(study.path("runs")),
         "parameters": heads[0] if heads else None,
     }
@@ -98,6 +112,25 @@ def failures(study):
         "judged": judged,
         # A run without a validation result is not judged.
         "all": judged == study.count(study.path("runs")),
+    }
+
+
+def description(study):
+    """Return facts for the line on the task, the data and the models: {study, manifest, task, labels, sizes, ...}."""
+    manifest = study.json("manifest")
+    task = tasks.load(manifest.get("task") or tasks.DEFAULT)
+    labels = manifest.get("labels") or (list(POLARITY.values()) if task.NAMED else [])
+    models = dict.fromkeys(study.frame("runs")["model"])
+    source = (study.settings.get("checkpoint") or {}).get("source")
+    return {
+        "study": study.name,
+        "n_questions": study.count(study.path("questions")) if study.has("questions") else None,
+        "manifest": manifest,
+        "task": task.LABEL.replace("text", study.noun["one"]),
+        "labels": labels if len(labels) <= MOST_NAMED else [],
+        "sizes": {split: manifest["splits"][split]["n"] for split in ("train", "valid", "test")},
+        "n_arms": study.distinct(study.path("runs"), "arm"),
+        "models": [CHECKPOINTS.get(source, "a checkpoint") if name == CHECKPOINT else name for name in models if name],
     }
 
 
@@ -124,7 +157,7 @@ def facts(study):
     first = ahead[printed == printed.iloc[0]].sort_index()
     pairs = study.table("pairs").rows if study.has("pairs") else None
     colours = (study.settings.get("report") or {}).get("colours")
-    return {
+    return description(study) | {
         "arms": arms.to_dict("records"),
         "first": first.to_dict("records"),
         "n_leading": len(ahead),
@@ -143,7 +176,9 @@ def facts(study):
             f"Test {study.lead.chart} of every seed, by arm",
             arms["majority_share"].iloc[0] or None,
             study.lead,
+            simple_models(study),
         ),
+        "simple": simple_models(study),
         "drawing": study.drawing(study.path("arms_figure")),
         "values": study.table("arms_data"),
     }

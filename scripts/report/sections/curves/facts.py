@@ -3,7 +3,6 @@
 import os
 
 from common.arms import ARM
-from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 50
 
@@ -22,26 +21,9 @@ def facts(study):
 
 
 def curve(study, svg, data):
-    """Return an arm's figure, its points by seed and epoch, and where validation began, ended and was best."""
-    points = study.read(data)
-    valid = points[points["split"] == "valid"]
-    epochs = sorted(valid["epoch"].unique(), key=int)
-    key = ["seed", "epoch"]
-    by_split = points.pivot(index=key, columns="split", values=study.lead.curve).fillna("").reset_index()
-    # The last row of a seed's epoch shows whether that epoch was chosen.
-    table = points.drop_duplicates(key, keep="last")[[*key, "update", "chosen"]].merge(by_split, on=key)
-    table = table.sort_values(key, key=lambda column: column.astype(int))
+    """Return an arm's figure and the link to its points by seed and epoch."""
     return {
-        **points.iloc[0][ARM].to_dict(),
+        **study.read(data).iloc[0][ARM].to_dict(),
         "drawing": study.drawing(svg),
-        "points": Table(table.to_dict("records"), study.link(data)),
-        "tested": "test" in by_split,
-        "n_seeds": study.distinct(data, "seed", split="valid"),
-        "several": valid["seed"].nunique() > 1,
-        "chosen": valid[valid["chosen"] == "true"].to_dict("records"),
-        # (epoch, values of the seeds in ascending order)
-        "ends": [
-            (epoch, sorted(valid[valid["epoch"] == epoch][study.lead.curve], key=float))
-            for epoch in dict.fromkeys((epochs[0], epochs[-1]))
-        ],
+        "points_href": study.link(data),
     }

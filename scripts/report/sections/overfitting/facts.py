@@ -4,7 +4,7 @@ import os
 
 from common.arms import ARM
 from common.files import read_json
-from report.inputs import Table, located
+from report.inputs import located
 from report.sections.all_curves.facts import MOST_TOLD
 from report.sections.methods.facts import selected_by
 
@@ -20,23 +20,16 @@ def facts(study):
     figures = []
     for svg in study.paths("training_curves"):
         path = data[os.path.splitext(svg)[0]]
-        points = study.read(path)
-        key = [*ARM, "seed", "epoch", "update"]
-        wide = points.assign(name=points["split"] + "_" + points["metric"])
-        wide = wide.pivot(index=key, columns="name", values="value").reset_index()
-        wide = wide.sort_values(["seed", "epoch"], key=lambda column: column.astype(int))
-        identity = wide.iloc[0][ARM].to_dict()
+        identity = study.read(path).iloc[0][ARM].to_dict()
         figures.append(
             {
                 **next(row for row in arms.rows if all(row[name] == identity[name] for name in ARM)),
                 "drawing": study.drawing(svg),
-                "points": Table(wide.to_dict("records"), study.link(path)),
+                "points_href": study.link(path),
             }
         )
     settings = study.settings.get("finetuning") or {}
     runs = study.table("overfitting_runs")
-    for figure in figures:
-        figure["one_end"] = len({run["epoch"] for run in runs.rows if run["arm"] == figure["arm"]}) == 1
     return {
         "stopped": stopped(study),
         "arms": arms,

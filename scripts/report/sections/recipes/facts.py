@@ -5,6 +5,8 @@ from report import charts
 from report.inputs import Table
 
 CHAPTER, PLACE = "Results", 20
+# A grid may vary these columns of recipes.tsv.
+VARIED = {"peak_lr": "learning rate", "epochs": "number of epochs"}
 COLOURS = {"pretrained": PALETTE[0], "random": PALETTE[1]}
 # Places in the panel: left, right; accuracies from, to; differences from, to.
 LEFT, RIGHT, TOP, MIDDLE, BELOW, BOTTOM, HEIGHT = 44, charts.WIDTH - 10, 26, 190, 232, 330, 372
@@ -16,13 +18,14 @@ def facts(study):
     """The recipes that validation chose for each start.
 
     Returns:
-        dict: `arms`, every start that is in no pair; `pairs`, two starts that share recipes. None: no start has several
-        recipes.
+        dict: `varied`, what the recipes differ in; `arms`, every start that is in no pair; `pairs`, two starts that
+        share recipes. None: no start has several recipes.
     """
     if not study.has("recipes", "recipe_runs"):
         return None
     table, differing = study.table("recipes"), ("recipe_differences", "recipe_interactions")
-    found = {"pairs": [], "n_valid": table.rows[0]["n_valid"], "arms": table}
+    varied = [name for column, name in VARIED.items() if len({float(row[column]) for row in table.rows}) > 1]
+    found = {"pairs": [], "n_valid": table.rows[0]["n_valid"], "arms": table, "varied": varied}
     if study.has(*differing, "recipe_figure"):
         tables = {name: study.table(name) for name in ("recipes", *differing, "recipe_runs")}
         names = dict.fromkeys(row["pair"] for row in tables["recipe_differences"].rows)
