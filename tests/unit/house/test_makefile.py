@@ -190,6 +190,22 @@ def test_a_failed_installation_leaves_no_build_behind(make, tmp_path):
     assert os.path.exists(begun) and not os.path.exists(ended)
 
 
+# --- suites -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_suite_is_run_with_the_words_of_each_of_its_studies(finished):
+    (finished.folder / "suites").mkdir()
+    (finished.folder / "suites" / "small.yaml").write_text("suite: small\n")
+    words = ["SUITE=suites/small.yaml", "MIRROR=a mirror", "ARGS=--workflow-profile profiles/slurm"]
+    said = finished.make("suite", "CORES=2", *words).stdout
+    wanted = ["<snakemake>", "<--snakefile>", "<suites/Snakefile>", "<--cores>", "<2>", "<--quiet>", "<all>"]
+    wanted += ["<--configfile>", "<suites/small.yaml>", "<--config>", "<arguments=--workflow-profile profiles/slurm>"]
+    assert said.splitlines() == [*wanted, "<mirror='a mirror'>"]
+    assert "--config>" not in finished.make("suite", words[0]).stdout
+    absent = finished.make("suite", "SUITE=suites/absent.yaml")
+    assert absent.returncode == 2 and "suites/absent.yaml is no file: name a suite's file" in absent.stdout
+
+
 # --- what is made again, and what is removed --------------------------------------------------------------------------
 
 
