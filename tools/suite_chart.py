@@ -22,8 +22,6 @@ def forest(row, on_sets, pages, share):
     form, unit = ("|points}", " points") if share else ("|decimals,3}", "")
     places = {one["study"]: TOP + ROW * place for place, one in enumerate(on_sets)}
     bottom = TOP + ROW * len(on_sets)
-    lines = [limit(x, 0.0, bottom, "joint")]
-    lines += [limit(x, end, bottom, "majority") for end in margins]
     names = [charts.tag("text", one["study"], class_="name", x=10.0, y=places[one["study"]] + 12) for one in on_sets]
     shown = Marks(x, form, unit)
     parts = shown.drawn(
@@ -41,6 +39,7 @@ def forest(row, on_sets, pages, share):
         names.append(charts.tag("text", name, class_="name", x=10.0, y=bottom + 18))
         parts += shown.drawn([row], name, columns, lambda _, y=bottom + 28: y, {"question": row["question"]}, {})
         bottom += ROW + 4
+    lines = [limit(x, 0.0, bottom, "joint"), *(limit(x, end, bottom, "majority") for end in margins)]
     axis = charts.horizontal_ticks(x, TOP - 4, bottom + 6, unit=100 if share else 1)
     label = "difference, points" if share else "difference"
     text = charts.tag("text", label, class_="axis", x=charts.WIDTH / 2, y=bottom + 36.0)
@@ -49,7 +48,7 @@ def forest(row, on_sets, pages, share):
 
 def limit(x, value, bottom, kind):
     """Return a vertical line at a number that bounds what is claimed: 0, or a margin."""
-    return charts.tag("line", class_=kind, x1=x(value), x2=x(value), y1=TOP - 4, y2=bottom + ROW)
+    return charts.tag("line", class_=kind, x1=x(value), x2=x(value), y1=TOP - 4, y2=bottom)
 
 
 class Marks:
