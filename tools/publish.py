@@ -22,6 +22,7 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.baselines import linear_arms, model_label
 from study.configuration import load_study
 from study.guests import gathered, guests
+from study.seed_plans import TABLE, trained_seeds
 from tools import compare
 from tools.checked import check_results
 from tools.published_answers import answers, in_short
@@ -68,12 +69,10 @@ def crate_files(folder):
     return [unquote(entity["@id"]) for entity in graph if entity["@type"] == "File"]
 
 
-def planned(config):
-    """Return the folders of all runs that a study's settings ask for, relative to its results."""
-    finetuning = config["finetuning"]
-    found = [
-        os.path.join("finetuning", arm, f"seed{seed}") for arm in finetuning["arms"] for seed in finetuning["seeds"]
-    ]
+def planned(config, results):
+    """Return the folders of all runs that a study's settings and looks ask for, relative to its results."""
+    seeds = trained_seeds(config, lambda look: os.path.join(results, TABLE.format(look=look)))
+    found = [os.path.join("finetuning", arm, f"seed{seed}") for arm, some in seeds.items() for seed in some]
     return found + gathered("planned", config)
 
 
@@ -99,7 +98,7 @@ def made(results, config, compared):
     Raises:
         StudyError: a run that the settings ask for is not there, or does not say what machine it was trained on.
     """
-    runs = planned(config)
+    runs = planned(config, results)
     lacking = set(runs) - set(finished(results))
     if lacking:
         raise StudyError(f"{results} lacks {len(lacking)} of {len(runs)} runs, {min(lacking)} first: finish the study")
@@ -356,7 +355,7 @@ def main(results, config, folder, pages):
         if start in page:
             with_block(page, "", start, end)
     simple = [os.path.join("finetuning", name, "seed0") for name in linear_arms(config["finetuning"])]
-    runs = [*planned(config), *simple]
+    runs = [*planned(config, results), *simple]
     optional = [*WHERE_MADE, *(os.path.join(run, name) for run in runs for name in RECORDS)]
     optional += [f"{run.replace('finetuning', 'predictions', 1)}.json" for run in runs if run.startswith("finetuning")]
     there = [name for name in optional if os.path.exists(os.path.join(results, name))]

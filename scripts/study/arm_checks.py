@@ -4,6 +4,7 @@ import frameworks
 import measures
 from common.arms import CHECKPOINT
 from frameworks.matched import OPTIONAL, in_effect
+from study.seed_plans import every_seed
 
 # These keys of an arm concern weights, so only a framework with checkpoints reads them.
 OF_WEIGHTS = ("match", "protocol", "at_update", "freeze", "training")
@@ -63,7 +64,8 @@ def check_frameworks(config):
                 )
             if arm[key] is not None and key in OF_WEIGHTS and not facts.CHECKPOINTS:
                 yield f"{place}.{key} is for arms that train weights, and {facts.LABEL} trains none; take it out"
-        yield from facts.faults(config["finetuning"], name)
+        seeds = every_seed(config["finetuning"]["seeds"])
+        yield from facts.faults(config["finetuning"] | {"seeds": seeds}, name)
     single = [name for name, arm in arms.items() if not frameworks.load(arm["framework"]).PAIRS]
     if data["source"] == "table" and data["table"]["second"] is not None and single:
         yield (

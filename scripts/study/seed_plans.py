@@ -49,10 +49,16 @@ def write_out(finetuning):
     """
     seeds = finetuning["seeds"]
     if isinstance(seeds, dict):
-        if "looks" in seeds:
-            finetuning |= {"seeds": list(range(1, seeds["looks"][-1] + 1)), "looks": seeds["looks"]}
-        else:
-            finetuning |= {"seeds": [*seeds["seen"], *seeds["confirm"]], "confirm": seeds["confirm"]}
+        finetuning |= {"seeds": every_seed(seeds)} | {key: seeds[key] for key in ("looks", "confirm") if key in seeds}
+
+
+def every_seed(seeds):
+    """Return the list of all seeds that `finetuning.seeds` may train; of faulty settings, those that it has."""
+    if isinstance(seeds, list):
+        return seeds
+    if seeds.get("looks"):
+        return list(range(1, seeds["looks"][-1] + 1))
+    return [*(seeds.get("seen") or ()), *(seeds.get("confirm") or ())]
 
 
 def plan_of(section):

@@ -8,6 +8,7 @@ from common.errors import StudyError
 from common.files import write_tsv
 from study import questions, seed_plans
 from support.settings import changed, message
+from tools import publish
 
 A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
 FIRST = {"ask": "First?", "compare": [A, B]}
@@ -42,6 +43,15 @@ def test_looks_need_a_question_about_arms_that_they_train():
     assert "looks and confirmation are about questions" in refused({"looks": [2, 3]}, questions=[])
     loss = {"ask": "Loss?", "compare": ["rank16", "base"], "measure": "answer_loss"}
     assert "answer_loss is of runs that finetuning.seeds does not train" in refused({"looks": [2, 3]}, questions=[loss])
+
+
+def test_given_predictions_are_missed_by_seed_not_by_key():
+    arm = {"framework": "predictions", "model": "none", "init": "none", "predictions": "nowhere/{seed}.tsv"}
+    arms = {"given": arm, "other": changed({})["finetuning"]["arms"][C]}
+    one = {"ask": "Which one is better?", "compare": ["given", "other"]}
+    for seeds in ({"looks": [2, 3]}, {"seen": [1, 2], "confirm": [3, 4]}):
+        said = refused(seeds, **{"finetuning.arms": arms, "questions": [one]})
+        assert "there is no file nowhere/1.tsv" in said and "nowhere/3.tsv" in said and "looks.tsv" not in said
 
 
 def test_they_are_written_out():
@@ -179,3 +189,26 @@ def test_an_edited_list_of_seeds_is_refused(tmp_path, edit):
         one.pop(key, None)
     path.write_text(json.dumps(known))
     assert questions.continuations(entry(tmp_path, FIVE, *RUNS)) == 1
+
+
+def test_all_cells_of_a_grid_train_on_for_the_best_of_them(tmp_path):
+    """A choice among arms needs as many seeds of each, whichever of them another question is about."""
+    arms = {name: changed({})["finetuning"]["arms"][C] for name in ("slow", "fast", "other")}
+    best = {"ask": "Best?", "compare": ["best of slow, fast", "other"]}
+    settings = changed({"questions": [best], "finetuning.arms": arms, "finetuning.seeds": {"looks": [2, 3, 5]}})
+    seed_plans.write_out(settings["finetuning"])
+    (asked,) = questions.asked_by(settings)
+    row = {"question_sha256": questions.digest(asked), "answer": "open"}
+    for look in (1, 2):
+        write_tsv(tmp_path / f"look{look}.tsv", [row], ["question_sha256", "answer"])
+    found = seed_plans.trained_seeds(settings, lambda number: tmp_path / f"look{number}.tsv")
+    assert {len(some) for some in found.values()} == {5}
+
+
+def test_a_study_that_stopped_early_is_published_with_the_runs_that_it_needed(tmp_path):
+    (tmp_path / "looks").mkdir()
+    table(tmp_path / "looks", 1, first="open", second="equal")
+    table(tmp_path / "looks", 2, first="equal")
+    settings = config() | {"qa": {"enabled": False}}
+    runs = [run for run in publish.planned(settings, str(tmp_path)) if run.startswith("finetuning/")]
+    assert len(runs) == 3 + 3 + 2 and f"finetuning/{A}/seed3" in runs and f"finetuning/{C}/seed3" not in runs
