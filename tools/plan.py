@@ -20,6 +20,7 @@ import measures
 from analysis import contrasts
 from analysis.arm_pairs import OPTIONS
 from analysis.contrasts import ASSURANCE, POWER
+from analysis.spending import share_of_look
 from common.arms import arms_in
 from common.errors import StudyError
 from common.files import write_text
@@ -167,7 +168,7 @@ def plan(config, pins, options):
         raise StudyError(f"{options.study}: the study asks nothing; write `questions` into it and plan again")
     seed_plan = plan_of(finetuning)
     looks, n_seeds = seed_plan.get("looks", []), len(seed_plan.get("confirm") or finetuning["seeds"])
-    alpha = OPTIONS["alpha"] / (len(looks) or 1) / len(questions)
+    alpha = share_of_look(OPTIONS, len(looks) or 1)["alpha"] / len(questions)
     found, left_out = [], {}
     for question in questions:
         try:

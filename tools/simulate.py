@@ -17,7 +17,7 @@ from tools.simulated import COLUMNS, COUNTED, GAP, N_TEXTS, settings, simulate
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = os.path.join(ROOT, "docs", "method")
-STUDIES, STUDIES_OF_LOOKS, HIGHEST_ERROR = 1000, 2000, 0.06
+STUDIES, HIGHEST_ERROR = 1000, 0.06
 # {heading: counted event} of the tables.
 WRONG = {
     "difference": "asked_wrong",
@@ -146,10 +146,11 @@ def verdicts(options):
 
 def looks(options):
     """Return the rows of looks-simulated.tsv."""
-    todo = simulated_looks.tasks(options.studies or STUDIES_OF_LOOKS)
+    todo = simulated_looks.tasks(options.studies)
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         done = pool.map(simulated_looks.job, todo, chunksize=1)
-    return [{name: row.get(name, "") for name in simulated_looks.COLUMNS} for rows in done for row in rows]
+    rows = simulated_looks.summed(row for rows in done for row in rows)
+    return [{name: row.get(name, "") for name in simulated_looks.COLUMNS} for row in rows]
 
 
 # {name: (record, its columns, rows, the page from these rows)}
@@ -163,7 +164,7 @@ def main(arguments=None):
     """Simulate, record, write the pages and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=SIMULATED, help="default: both")
-    parser.add_argument("--studies", type=int, help=f"of each setting (default {STUDIES}, {STUDIES_OF_LOOKS} of looks)")
+    parser.add_argument("--studies", type=int, help=f"of each setting (default {STUDIES}; of looks 2,000 to 10,000)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: one a processor")
     parser.add_argument("--page", action="store_true", help="only write the page from the record")
     options = parser.parse_args(arguments)

@@ -8,7 +8,7 @@ from analysis.contrasts import ASSURANCE, Term
 from analysis.failures import failure_rate
 from analysis.measured import score_runs
 from analysis.nested_choice import best_of, in_words
-from analysis.spending import corrected
+from analysis.spending import corrected, share_of_look
 from common.arms import summarise
 from common.errors import StudyError
 from common.files import read_json
@@ -228,6 +228,25 @@ def rows_of(questions, registered, by_measure, learned, options, valid):
     return rows, every
 
 
+def check_counts(rows, look, n_seeds):
+    """Refuse a look at arms with fewer runs than it is of: where an earlier look's table is edited, they do not train.
+
+    Args:
+        rows: of the questions that are open.
+        look: its number.
+        n_seeds: the runs of each arm.
+
+    Raises:
+        StudyError: an arm has fewer.
+    """
+    for row in rows:
+        if lacking := [count for count in row["n_seeds_each"].split() if count not in ("-", str(n_seeds))]:
+            raise StudyError(
+                f"look {look} judges {row['ask']!r} by {n_seeds} seeds of each arm, and one has {lacking[0]}: a table "
+                "in the folder looks/ was edited or is old; remove that folder and start the study again"
+            )
+
+
 def correct(rows, looked=()):
     """Correct the p values of a look's rows in place, and answer them.
 
@@ -273,16 +292,18 @@ def answer(questions, registered, by_measure, learned, options, valid=None, plan
         last: number of the last look to judge, from 1; None: all that the study needs.
 
     Raises:
-        StudyError: a question is not registered, or an arm has no run.
+        StudyError: a question is not registered, or an arm has no run, or fewer than an open question's look is of.
     """
     plan = plan or {}
     looks = plan.get("looks") or [None]
     first = len(plan["seeds"]) - len(plan["confirm"]) if "confirm" in plan else 0
-    share = options | {"alpha": options["alpha"] / len(looks), "level": 1 - (1 - options["level"]) / len(looks)}
+    share = share_of_look(options, len(looks))
     found, history, left = {}, [], list(questions)
     for look, n_seeds in enumerate(looks[:last], start=1):
         some = some_runs(by_measure, learned, valid, slice(first, n_seeds))
         rows, every = rows_of(left, registered, some[0], some[1], share, some[2])
+        if n_seeds:
+            check_counts(rows, look, n_seeds)
         correct(rows, [row for row, _ in found.values() if row["answer"] != UNDECIDED] if len(looks) > 1 else None)
         for row in rows:
             row |= {"look": look, "n_seeds": n_seeds}

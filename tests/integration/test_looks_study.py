@@ -97,8 +97,8 @@ def test_a_finished_study_plans_nothing(looked):
 def test_the_page_says_when_a_question_was_decided_and_what_that_saved(looked):
     page = (looked.folder / "results/tiny/report.html").read_text(encoding="utf-8")
     words = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", page)).replace("\N{NO-BREAK SPACE}", " ")
-    # The share of a look is 0.05 / 3.
-    assert "Decided at look 1, with 3 seeds of each arm: its p is compared with 0.017, the look’s share." in words
+    # The share of a look is 0.04 / 3.
+    assert "Decided at look 1, with 3 seeds of each arm: its p is compared with 0.013, the look’s share." in words
     assert "Not settled at the last look, look 3, with 5 seeds of each arm" in words
     assert "that saved 2 of 10 runs" in words and "Runs of the settings that have no result here" not in words
 

@@ -9,6 +9,7 @@ from analysis import inference
 from analysis.arm_pairs import OPTIONS
 from analysis.judging import answer
 from analysis.spending import corrected
+from common.errors import StudyError
 from study.questions import digest
 
 
@@ -76,8 +77,9 @@ def test_a_decided_question_keeps_its_row_and_an_open_one_goes_on():
     assert [(row["look"], row["ask"]) for row in history] == [
         *((1, "a and b?"), (1, "b and c?"), (2, "b and c?"), (3, "b and c?")),
     ]
-    assert {row["alpha"] for row in rows} == {0.05 / 3}
-    assert {round(1 - row["level"], 12) for row in rows} == {round(0.05 / 3, 12)}
+    # Looks share 4 %; a fifth of 5 % is kept.
+    assert {round(row["alpha"], 12) for row in rows} == {round(0.04 / 3, 12)}
+    assert {round(1 - row["level"], 12) for row in rows} == {round(0.04 / 3, 12)}
     # The decided row is of its look's seeds: later ones of the same arms change nothing.
     first, _ = looked(
         questions,
@@ -115,3 +117,23 @@ def test_no_text_that_a_decided_question_needs_is_asked_of_later_seeds():
     scores["a"] = (scores["a"][0][:2], scores["a"][1][:2], False)
     rows, _ = looked(asked(("a", "b"), ("b", "c")), {"accuracy": scores}, [2, 3, 4])
     assert [row["n_seeds_each"] for row in rows] == ["2 2", "4 4"]
+
+
+def test_the_best_of_a_grid_is_judged_by_arms_of_equal_seeds():
+    """A cell that another question trains on has more seeds than the others; what the first look said stays."""
+    scores = study({"a-1": 0.0, "a-2": 0.02, "b": 0.9})["accuracy"]
+    few = {name: (one[0][:2], one[1][:2], False) for name, one in scores.items() if name != "a-1"}
+    best = {"ask": "Best?", "compare": ["best of a", "b"], "among": {"best of a": ["a-1", "a-2"]}}
+    registered = {digest(best): {"asked": "", "runs": []}}
+    valid = {name: one[0] for name, one in (scores | few).items()}
+    plan = {"seeds": [1, 2, 3, 4], "looks": [2, 4]}
+    rows, _ = answer([best], registered, {"accuracy": scores | few}, {}, OPTIONS, valid, plan)
+    assert (rows[0]["answer"], rows[0]["n_seeds_each"]) == ("difference", "2 2")
+
+
+def test_an_open_question_is_never_judged_by_fewer_seeds_than_its_look_is_of():
+    """Where a look's table is edited, an arm does not train on."""
+    scores = study({"b": 0.0, "c": 0.05})["accuracy"]
+    scores["c"] = (scores["c"][0][:2], scores["c"][1][:2], False)
+    with pytest.raises(StudyError, match="look 2 judges 'b and c[?]' by 3 seeds of each arm, and one has 2"):
+        looked(asked(("b", "c")), {"accuracy": scores}, [2, 3])

@@ -68,8 +68,8 @@ def test_without_a_pilot_the_spread_is_assumed_and_hours_are_not_invented(tmp_pa
     assert "assumed: SD 2 points, accuracy 80 %, independent errors" in found and "looks after 3, 5" in found
     assert "not known a run; no finished runs, no benchmark" in found
     # Two arms of 0.8 · 0.2 each: 500 texts leave √(0.32 / 500) = 2.53 points a standard error. Three questions and two
-    # looks share 5 %: 1 - 0.05 / 12 of the normal is 2.638.
-    assert "these texts leave ± 6.67 however many seeds there are" in found
+    # looks share 4 %: 1 - 0.04 / 12 of the normal is 2.713.
+    assert "these texts leave ± 6.86 however many seeds there are" in found
 
 
 @pytest.mark.parametrize(
