@@ -18,7 +18,7 @@ DRAWN = {
     "by_length": ("by_length",),
 }
 # With more classes than this a heat map's cells have no room for numbers, or its axes none for names.
-NUMBERED, NAMED = 8, 40
+NUMBERED, NAMED = 8, 24
 # Then a number marks every tenth class, the first being 0.
 EVERY = 10
 
@@ -84,9 +84,11 @@ def panels(n, width=3.4, height=2.9, columns=3, **options):
 
 def confusions(table, looks, names, noun):
     """Return the mean share of each class that gets each answer, over seeds, a panel for each arm."""
-    many, room = len(names) > 2, 0.3 * max(0, (len(names) if len(names) <= NAMED else 2 * NUMBERED) - 4)
-    # Two panels fit in a row, so that a phone shows their numbers.
-    figure, axes = panels(len(looks), width=(3.4 if many else 2.6) + room, height=2.7 + room, columns=2)
+    many, named = len(names) > 2, len(names) <= NAMED
+    room = 0.3 * max(0, (len(names) if named else NUMBERED) - 4)
+    # Two panels fit in a row, so that a phone shows their numbers; one, where the page would shrink the names of many.
+    columns = 1 if named and len(names) > NUMBERED else 2
+    figure, axes = panels(len(looks), width=(3.4 if many else 2.6) + room, height=2.7 + room, columns=columns)
     for panel, (arm, (label, _)) in zip(axes, looks.items(), strict=True):
         # A cell without a row has no reviews.
         rows = rows_of_arm(table, arm)
@@ -99,7 +101,6 @@ def confusions(table, looks, names, noun):
         for (i, j), share in np.ndenumerate(shares) if len(names) <= NUMBERED else ():
             ink = "white" if share > 0.55 else INK
             panel.text(j, i, f"{100 * share:.1f}", ha="center", va="center", color=ink, fontsize=9 if many else 11)
-        named = len(names) <= NAMED
         ticks = range(0, len(names), 1 if named else EVERY)
         shown = [cut(name) for name in names.values()] if named else [str(tick) for tick in ticks]
         panel.set(xticks=ticks, yticks=ticks, xlabel="answer" if named else "answer (number of a class)", title=label)

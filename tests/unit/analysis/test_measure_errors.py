@@ -148,14 +148,24 @@ def test_a_mean_of_equal_seeds_lies_between_them_and_the_figure_is_drawn(n_right
     pyplot.close(figure)
 
 
-@pytest.mark.parametrize(("n", "shown"), [(3, ["class 0", "class 1", "class 2"]), (41, ["0", "10", "20", "30", "40"])])
+@pytest.mark.parametrize(
+    ("n", "shown"),
+    [
+        (3, ["class 0", "class 1", "class 2"]),
+        (24, [f"class {k}" for k in range(24)]),
+        (41, ["0", "10", "20", "30", "40"]),
+    ],
+)
 def test_a_confusion_names_its_classes_or_numbers_every_tenth(n, shown):
     names = {str(k): f"class {k}" for k in range(n)}
     table = pandas.DataFrame(
         [{"arm": "a", "seed": "1", "label": k, "prediction": k, "share": "1"} for k in names], dtype=object
     )
-    figure = confusions(table, {"a": ("a", "#000000")}, names, {"many": "texts"})
+    looks = {"a": ("a", "#000000"), "b": ("b", "#000000")}
+    figure = confusions(pandas.concat([table, table.assign(arm="b")]), looks, names, {"many": "texts"})
     axes = figure.axes[0]
+    # The page shows 5.7 inches: names of 10 points have 6 there at least.
+    assert figure.get_size_inches()[0] < 10
     assert [tick.get_text() for tick in axes.get_xticklabels()] == shown
     assert [tick.get_text() for tick in axes.get_yticklabels()] == shown
-    assert axes.get_xlabel() == ("answer" if n == 3 else "answer (number of a class)")
+    assert axes.get_xlabel() == ("answer" if n <= 24 else "answer (number of a class)")
