@@ -123,3 +123,15 @@ def test_time_is_in_hours_where_it_took_an_hour(page, tmp_path):
     write_tsv(tmp_path / "runs.tsv", rows, tuple(rows[0]))
     long = make_page(tmp_path, files | {"runs": str(tmp_path / "runs.tsv")}, settings)
     assert "All 9 runs trained for 18.0 hours together" in words_of(long)
+
+
+def test_a_folded_table_of_very_many_rows_is_a_file_beside_the_page(page, tmp_path):
+    folder, files, settings, html = page
+    rows = read_tsv(files["learned"])
+    assert "its rows are in the file" not in html
+    for n, there in ((200, True), (201, False)):
+        write_tsv(tmp_path / "learned.tsv", [rows[0] | {"seed": str(k)} for k in range(n)], tuple(rows[0]))
+        section = make_page(tmp_path, files | {"learned": str(tmp_path / "learned.tsv")}, settings)
+        section = re.search(r'<section id="learned".*?</section>', section, re.DOTALL)[0]
+        assert section.count("<tr") > n if there else "its rows are in the file" in section and section.count("<tr") < 9
+        assert 'href="learned.tsv"' in section
