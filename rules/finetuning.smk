@@ -118,6 +118,8 @@ for name in PLAIN:
         resources:
             **RUN_FILES.resources(name, 3500, 4),
         params:
+            **LED,
+            **TASK,
             **RUN_FILES.further_params(name, 4),
             facts=RUN_FILES.facts,
             classes=class_names,
@@ -148,6 +150,7 @@ for name in PLAIN:
         resources:
             **RUN_FILES.resources(name, 2000, 0.5),
         params:
+            **TASK,
             **RUN_FILES.limit(name, 0.5),
             framework=name,
             classes=class_names,
@@ -174,6 +177,7 @@ rule join_labels:
     conda:
         "../envs/data.yaml"
     params:
+        **TASK,
         classes=class_names,
     script:
         "../scripts/finetuning/join_labels.py"

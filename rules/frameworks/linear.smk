@@ -104,6 +104,7 @@ rule fit_probe:
         mem_mb=grow(3500),
         runtime=grow("2h"),
     params:
+        **LED,
         facts=RUN_FILES.facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),

@@ -6,7 +6,7 @@ import pandas
 import tasks
 from common.errors import StudyError
 from common.frames import read_frame
-from finetuning.given_predictions import ROUNDING
+from tasks import ROUNDING
 
 PROBABLE = "the more probable class (probability is that of class 1)"
 

@@ -99,7 +99,12 @@ def leading_scores(runs, files):
             raise StudyError(
                 f"{files[key]}: its {lead.label} is {score!r}, runs.tsv says {row['test_score']}: build runs.tsv again"
             )
-        found[key] = {"lead": lead, "valid_score": float(row["valid_score"]), "test_score": score, "items": items}
+        found[key] = {
+            "lead": lead,
+            "valid_score": float(row["valid_score"] or "nan"),
+            "test_score": score,
+            "items": items,
+        }
     return found
 
 

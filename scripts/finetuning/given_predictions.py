@@ -1,9 +1,12 @@
-"""Predictions that others made, checked row by row. Standard library only, since any environment may run it."""
+"""Predictions that others made, checked row by row."""
 
 import csv
 import json
 import math
 
+import numpy as np
+
+import tasks
 from common.errors import StudyError
 from common.files import reading
 from data.reviews import BETWEEN, normalise
@@ -12,27 +15,24 @@ PROBABILITY = "probability_"
 FORMATS = (".tsv", ".csv", ".jsonl")
 # A line beyond it is no row of predictions.
 LONGEST = 2_000_000
-# The most that rounded probabilities, or those of float32, may miss 1 by.
-ROUNDING = 1e-4
-# How much more the prediction gets than a class that is as probable.
-TIE = 1e-9
 
 
-def read_given(path, texts, classes, seed=None, called=None):
-    """Return the probabilities that a file gives each text.
+def read_given(path, texts, classes, seed=None, called=None, task=tasks.DEFAULT):
+    """Return the scores that a file gives each text.
 
     Args:
         path: TSV or CSV (quoted as Python's csv module writes them) with a header, or JSON Lines. A row is a text:
-            `id` (its place in the split, from 0) or `text` (and `second`), `prediction` (the name of a class) and, for
-            every class or for none, `probability_<class>`.
+            `id` (its place in the split, from 0) or `text` (and `second`), `prediction` (the name of a class, names of
+            labels, or a number) and, for every label or for none, `probability_<label>`.
         texts: the split's texts.
         classes: names of the classes in order.
         called: how messages call the file; None: its path.
         seed: of the run, where the file is a table of several: long, with the column `seed`, or wide, with a column of
             predictions for each seed (`1`, or `seed1`). None: the file is of one run.
+        task: kind of the labels.
 
     Returns:
-        list[list[float]]: a row a text; 1 and 0 where the file names a class alone.
+        list[list[float]]: a row a text, see `tasks`; 1 and 0 where the file names labels alone.
 
     Raises:
         StudyError: a fault, by file and row.
@@ -42,7 +42,7 @@ def read_given(path, texts, classes, seed=None, called=None):
     called = called or path
     places, found, probable = places_of(texts), [None] * len(texts), None
     for place, row in of_run(called, records(path, called), seed):
-        answer = probabilities(place, row, classes)
+        answer = scores_of(place, row, classes, tasks.load(task))
         certain = not any(key.startswith(PROBABILITY) for key in row)
         if probable not in (None, not certain):
             raise StudyError(
@@ -138,44 +138,45 @@ def of_run(called, rows, seed):
         )
 
 
-def probabilities(place, row, classes):
-    """Return a row's probabilities in the order of the classes.
+def scores_of(place, row, labels, kind):
+    """Return a row's scores in the order of the labels; of a number, itself.
+
+    Args:
+        place: file and row, for messages.
+        row: {column: value}.
+        labels: their names in order.
+        kind: module of the kind of labels.
 
     Raises:
-        StudyError: a column or class that there is not, numbers that are no probabilities, or a prediction that is not
-            the most probable class.
+        StudyError: a column or label that there is not, numbers that are no probabilities, or a prediction that is not
+            what the probabilities say.
     """
-    columns = [f"{PROBABILITY}{name}" for name in classes]
+    columns = [f"{PROBABILITY}{name}" for name in labels]
     known = ["id", "text", "second", "prediction", *columns]
     if unknown := [key for key in row if key not in known]:
         raise StudyError(f"{place}: the column {unknown[0]} is none of {', '.join(known)}; take it out or rename it")
-    answer = row.get("prediction")
-    if answer is not None and str(answer) not in classes:
-        raise StudyError(f"{place}: the prediction {str(answer)[:60]!r} is none of the classes {', '.join(classes)}")
-    given = [row[name] for name in columns if name in row]
+    answer, given = row.get("prediction"), [row[name] for name in columns if name in row]
+    try:
+        said = None if answer is None else kind.said(answer, labels)
+    except ValueError as error:
+        raise StudyError(f"{place}: the prediction {str(answer)[:60]!r} is {error}") from error
     if not given:
-        if answer is None:
-            raise StudyError(f"{place} has neither prediction nor {columns[0]}; give the class, or every probability")
-        return [float(name == str(answer)) for name in classes]
-    if len(given) < len(classes):
+        if said is None:
+            wanted = f"{columns[0]}; give the class, or every probability" if columns else "another number; give it"
+            raise StudyError(f"{place} has neither prediction nor {wanted}")
+        return said
+    if len(given) < len(labels):
         raise StudyError(f"{place} lacks {next(c for c in columns if c not in row)}; give every class a probability")
     try:
         numbers = [float(value) for value in given]
     except (TypeError, ValueError, OverflowError):
         numbers = [math.nan]
-    if not all(0 <= number <= 1 for number in numbers) or abs(sum(numbers) - 1) > ROUNDING:
-        raise StudyError(f"{place}: {', '.join(map(str, given))[:80]} are not probabilities that sum to 1")
-    if answer is None:
-        return numbers
-    best, answered = max(numbers), classes.index(str(answer))
-    if numbers[answered] != best:
-        raise StudyError(
-            f"{place}: the prediction is {answer}, and {classes[numbers.index(best)]} is more probable; give the most "
-            "probable class, or leave the probabilities out"
-        )
-    if numbers.count(best) > 1:
-        numbers[answered] += TIE
-    return numbers
+    if not kind.are_right(np.array([numbers]))[0]:
+        raise StudyError(f"{place}: {', '.join(map(str, given))[:80]} are not {kind.WANTED}")
+    try:
+        return numbers if said is None else kind.settled(numbers, said, labels)
+    except ValueError as error:
+        raise StudyError(f"{place}: {error}") from error
 
 
 def places_of(texts):

@@ -1,7 +1,8 @@
-"""Join the test labels with the probabilities of a run that has not seen them: its predictions."""
+"""Join the test labels with the scores of a run that has not seen them: its predictions."""
 
 import numpy as np
 
+import tasks
 from common.entry import run
 from data.reviews import POLARITY, read_split
 from finetuning.prediction_files import write_rows
@@ -9,7 +10,16 @@ from finetuning.seals import write_seal
 
 
 def main(
-    probabilities, reviews, labels, predictions, classes=POLARITY, record=None, history=None, selected=None, seal=None
+    probabilities,
+    reviews,
+    labels,
+    predictions,
+    classes=POLARITY,
+    record=None,
+    history=None,
+    selected=None,
+    seal=None,
+    task=tasks.DEFAULT,
 ):
     """Write the run's predictions.
 
@@ -20,12 +30,14 @@ def main(
         classes: names of the classes in order.
         record, history, selected, seal: run.json, history.tsv and selected.json of the run, and the JSON file that
             binds them to the predictions (see `finetuning.seals`); None: no seal is asked for.
+        task: kind of the labels.
 
     Raises:
         StudyError: see `data.reviews.read_split`.
     """
-    found = np.load(probabilities)
-    write_rows(predictions, read_split(reviews, labels, classes)[1], found.argmax(axis=1).tolist(), found)
+    kind = tasks.load(task)
+    truth, (answers, shares) = read_split(reviews, labels, classes, task)[1], kind.given(np.load(probabilities))
+    write_rows(predictions, kind.array(truth), answers, shares, kind)
     if seal:
         write_seal(seal, predictions=predictions, record=record, history=history, selected=selected)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+import measures
 import tasks
 from common.errors import StudyError
 from common.files import write_tsv
-from finetuning.given_predictions import ROUNDING
 
 COLUMNS = ("id", "label", "prediction", "probability")
 HISTORY = ("epoch", "update", "split", "metric", "value")
@@ -42,50 +42,68 @@ def write_rows(path, labels, predictions, probabilities, kind=None):
     write_tsv(path, (dict(zip(columns, (*row, *values), strict=True)) for *row, values in rows), columns)
 
 
-def checked_probabilities(found, texts, classes, framework):
-    """Return the checked result of a framework's `score` as float64 (n, classes).
+def checked_scores(found, texts, labels, framework, task=tasks.DEFAULT):
+    """Return the checked result of a framework's `score` as float64 (n, outputs).
 
     Args:
-        found: (n, classes), each row a probability for each class.
+        found: (n, outputs), each row a probability for each class or label, or a number.
         texts: n texts.
-        classes: names of the classes in order.
+        labels: their names in order; none of numbers.
         framework: its name, for messages.
+        task: kind of the labels.
 
     Raises:
-        StudyError: another shape, a number outside 0 to 1, or rows that do not sum to 1.
+        StudyError: another shape, or a row that is none of its kind.
     """
-    found = np.asarray(found, dtype=np.float64)
+    found, kind = np.asarray(found, dtype=np.float64), tasks.load(task)
     place = f"scripts/frameworks/{framework}/score.py"
-    if found.shape != (len(texts), len(classes)):
+    wanted = f"for each of the {len(labels)} classes" if labels else "for its number"
+    if found.shape != (len(texts), len(labels) or 1):
         raise StudyError(
             f"{place}: score returned an array of shape {found.shape}; return one row for each of the {len(texts)} "
-            f"texts and one column for each of the {len(classes)} classes"
+            f"texts and one column {wanted}"
         )
-    # A number that is not finite fails both comparisons.
-    right = ((found >= 0) & (found <= 1)).all(axis=1) & (np.abs(found.sum(axis=1) - 1) <= ROUNDING)
+    right = kind.are_right(found)
     if not right.all():
         row = int(np.argmin(right))
-        raise StudyError(
-            f"{place}: score returned {found[row].tolist()} for text {row + 1}; return probabilities that sum to 1"
-        )
+        raise StudyError(f"{place}: score returned {found[row].tolist()} for text {row + 1}; return {kind.WANTED}")
     return found
 
 
-def summarise(probabilities, labels):
-    """Return loss (nats, mean per text), accuracy (share) and n_correct; of answers without probabilities no loss.
+def summarise(scores, labels, task=tasks.DEFAULT, measure=measures.DEFAULT):
+    """Return what a history says of scored texts: {metric: value}.
 
-    A true class of probability 0 counts as the smallest positive float, so that the loss stays finite.
+    Of classes loss (nats, mean per text), unless the answers came without probabilities; of what is right or wrong
+    accuracy (share) and n_correct; and the leading measure. A true class of probability 0 counts as the smallest
+    positive float, so that the loss stays finite.
 
     Args:
-        probabilities: float64 (n, classes).
-        labels: n numbers from 0.
+        scores: float64 (n, outputs).
+        labels: n values as `tasks` has them.
+        task: kind of the labels.
+        measure: name of the measure that leads the study.
+
+    Raises:
+        StudyError: answers without probabilities have no value of that measure.
     """
-    labels = np.asarray(labels)
-    right = int((probabilities.argmax(axis=1) == labels).sum())
-    if hard(probabilities):
-        return {"accuracy": right / len(labels), "n_correct": right}
-    of_class = np.maximum(probabilities[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
-    return {"loss": float(-np.log(of_class).mean()), "accuracy": right / len(labels), "n_correct": right}
+    kind, found = tasks.load(task), {}
+    truth, (answers, shares) = kind.array(labels), kind.given(scores)
+    if task == tasks.DEFAULT and not hard(scores):
+        of_class = np.maximum(scores[np.arange(len(truth)), truth], np.finfo(np.float64).tiny)
+        found["loss"] = float(-np.log(of_class).mean())
+    if kind.COUNTED:
+        right = int((answers == truth).reshape(len(truth), -1).all(axis=1).sum())
+        found |= {"accuracy": right / len(truth), "n_correct": right}
+    if measure not in found:
+        loaded = measures.load(measure)
+        if getattr(loaded, "PROBABILITIES", False) and hard(scores):
+            raise StudyError(
+                f"the answers have no probabilities, which the measure {loaded.LABEL} needs; give them, or let another "
+                "measure lead"
+            )
+        whole = truth.astype(np.int64) if truth.dtype.kind == "i" else truth
+        found[measure] = loaded.value(whole, answers, shares)
+    return found
 
 
 def hard(probabilities):

@@ -5,12 +5,14 @@ import os
 import time
 
 import frameworks
+import measures
+import tasks
 from common.entry import run as run_script
 from common.files import atomic_path, write_json
 from common.machine import job_record, now, package_versions
 from data.reviews import POLARITY, read_split
 from finetuning.plain_results import write_results
-from finetuning.prediction_files import checked_probabilities
+from finetuning.prediction_files import checked_scores
 from finetuning.seeds import drawn
 
 
@@ -31,6 +33,8 @@ def main(
     classes=POLARITY,
     hours=None,
     digests=None,
+    task=tasks.DEFAULT,
+    measure=measures.DEFAULT,
 ):
     """Write the run's model, its results on train and valid as one epoch, and its record.
 
@@ -46,25 +50,32 @@ def main(
         classes: names of the classes in order.
         hours: of a framework whose arms say how long a job may take; None: it is not asked.
         digests: {path: SHA-256} of the files that the run reads beside the texts, for its record.
+        task: kind of the labels.
+        measure: name of the measure that leads the study.
 
     Raises:
-        StudyError: see `data.reviews.read_split` and `finetuning.prediction_files.checked_probabilities`.
+        StudyError: see `data.reviews.read_split` and `finetuning.prediction_files.checked_scores`.
     """
     framework = facts["framework"]
     steps = {name: importlib.import_module(f"frameworks.{framework}.{name}") for name in ("train", "score")}
     record, began = job_record({"settings": settings, "classes": list(classes)}), time.monotonic()
-    splits = {"train": read_split(train, train_labels, classes), "valid": read_split(valid, valid_labels, classes)}
+    splits = {
+        "train": read_split(train, train_labels, classes, task),
+        "valid": read_split(valid, valid_labels, classes, task),
+    }
     limits = {} if hours is None else {"hours": hours, "threads": threads}
+    # Only frameworks that learn other kinds of labels are asked for them.
+    limits |= {} if task == tasks.DEFAULT else {"task": task}
     with atomic_path(model) as folder:
         os.makedirs(folder, exist_ok=True)
         said = steps["train"].train(*splits["train"], splits["valid"], list(classes), seed, settings, folder, **limits)
         said, seconds = said or {}, time.monotonic() - began
         scored = {
-            split: (checked_probabilities(found, texts, classes, framework), labels)
+            split: (checked_scores(found, texts, classes, framework, task), labels)
             for split, (texts, labels) in splits.items()
             if (found := scores_of(split, texts, said, steps["score"], (folder, len(classes)), limits)) is not None
         }
-    write_results(history, selected, scored)
+    write_results(history, selected, scored, task, measure)
     write_json(
         run,
         record

@@ -1,7 +1,6 @@
 """Checks of an arm's requests against its framework's facts."""
 
 import frameworks
-import measures
 from common.arms import CHECKPOINT
 from frameworks.matched import OPTIONAL, in_effect
 from study.seed_plans import every_seed
@@ -40,11 +39,6 @@ def check_frameworks(config):
             yield (
                 f"{place}: data.task is {data['task']}, which {facts.LABEL} does not learn; set framework to "
                 f"{' or '.join(able)}"
-            )
-        elif measures.leading(config) != measures.DEFAULT and not facts.CHECKPOINTS:
-            yield (
-                f"{place}: measure is {measures.leading(config)}, and runs of {facts.LABEL} record accuracy alone; let "
-                f"measure be {measures.DEFAULT}, and ask single questions by {measures.leading(config)}"
             )
         bare = facts.INITS == (frameworks.NONE,)
         if bare and arm["model"] != frameworks.NONE:

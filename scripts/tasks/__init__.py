@@ -14,6 +14,11 @@ Facts:
     COUNTED (bool): whether an answer is right or wrong, so that there is an accuracy.
     EMPTY (bool): whether a cell of a table may be empty.
     NEEDED (tuple): splits in which each label must occur.
+    WANTED (str): what the scores are that other people's trainers give a text, for messages.
+
+Trainers of other people give scores, (n, outputs): the probability of each label, or a number. `shown` is a label as
+they read it, `said` the scores of an answer as they write it, `are_right` and `settled` check them, and `given` is what
+`measures` take.
 
 Values in Python are what `value_of` returns; a line of `*.label` and a cell of the predictions is `str` of it. Arrays
 (`array`) have a row for each text.
@@ -24,6 +29,8 @@ import importlib
 import os
 
 DEFAULT = "classification"
+# The most that rounded probabilities, or those of float32, may miss 1 by.
+ROUNDING = 1e-4
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 

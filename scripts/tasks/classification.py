@@ -1,11 +1,16 @@
 """One class for each text: its number, from 0."""
 
+from tasks import ROUNDING
+
 LABEL = "one class for each text"
 MEASURE, PROBLEM = "accuracy", None
 LOSS, LOSS_UNIT = "cross_entropy", "nats, mean over examples"
 BASELINES = ("majority", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = True, True, False
 NEEDED = ("train", "valid", "test")
+WANTED = "probabilities that sum to 1"
+# How much more the answer gets than a class that is as probable.
+TIE = 1e-9
 
 
 def parts(cell):
@@ -89,3 +94,42 @@ def probabilities(logits):
 def right(given, labels):
     """Return whether each answer is its label."""
     return given == labels
+
+
+def shown(value, labels):
+    """Return a text's class by its name."""
+    return labels[value]
+
+
+def said(cell, labels):
+    """Return the scores of an answer, 1 and 0, or raise a ValueError of what is wanted."""
+    if str(cell) not in labels:
+        raise ValueError(f"none of the classes {', '.join(labels)}")
+    return [float(name == str(cell)) for name in labels]
+
+
+def are_right(scores):
+    """Return (n,): whether each text's scores are probabilities that sum to 1; what is not finite is none."""
+    import numpy as np
+
+    return ((scores >= 0) & (scores <= 1)).all(axis=1) & (np.abs(scores.sum(axis=1) - 1) <= ROUNDING)
+
+
+def settled(scores, answer, labels):
+    """Return a text's scores where its answer is said beside them, which wins a tie.
+
+    Raises:
+        ValueError: another class is more probable.
+    """
+    best, answered = max(scores), answer.index(1.0)
+    if scores[answered] != best:
+        raise ValueError(
+            f"the prediction is {labels[answered]}, and {labels[scores.index(best)]} is more probable; give the most "
+            "probable class, or leave the probabilities out"
+        )
+    return [score + TIE * (k == answered and scores.count(best) > 1) for k, score in enumerate(scores)]
+
+
+def given(scores):
+    """Return the answers (n,) and the probabilities (n, classes)."""
+    return scores.argmax(axis=1), scores

@@ -12,6 +12,7 @@ LOSS, LOSS_UNIT = "binary_cross_entropy_with_logits", "nats, mean over examples 
 BASELINES = ("commonest", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = True, True, True
 NEEDED = ("train", "test")
+WANTED = "probabilities from 0 to 1"
 # Between the labels in a cell of a table.
 BETWEEN = "|"
 # A label of this probability or more is given.
@@ -124,3 +125,40 @@ def columns(n_outputs):
 def cells(array):
     """Return the cell of each text of an array."""
     return ["".join(map(str, row)) for row in array.tolist()]
+
+
+def shown(value, labels):
+    """Return the names of a text's labels."""
+    return [name for name, digit in zip(labels, value, strict=True) if digit == "1"]
+
+
+def said(cell, labels):
+    """Return the scores of an answer, a list of names or a cell as in a table, or raise a ValueError."""
+    names = list(map(str, cell)) if isinstance(cell, list) else parts(str(cell))
+    if not set(names) <= set(labels):
+        raise ValueError(f"no set of the labels {', '.join(labels)} ({BETWEEN} between them, or a list)")
+    return [float(name in names) for name in labels]
+
+
+def are_right(scores):
+    """Return (n,): whether each text's scores are probabilities; what is not finite is none."""
+    return ((scores >= 0) & (scores <= 1)).all(axis=1)
+
+
+def settled(scores, answer, labels):
+    """Return a text's scores where its answer is said beside them.
+
+    Raises:
+        ValueError: the answer is another set than the labels whose probability suffices.
+    """
+    if [float(score >= THRESHOLD) for score in scores] != answer:
+        raise ValueError(
+            f"the prediction is not the set of labels of probability {THRESHOLD} or more; give these, or leave the "
+            "probabilities out"
+        )
+    return scores
+
+
+def given(scores):
+    """Return the answers (n, labels), 0 and 1, and the probabilities."""
+    return (scores >= THRESHOLD).astype("int64"), scores

@@ -8,6 +8,7 @@ LOSS, LOSS_UNIT = "mse_loss", "squared distance from the label, mean over exampl
 BASELINES = ("mean", "tfidf_words", "tfidf_characters")
 NAMED, COUNTED, EMPTY = False, False, False
 NEEDED = ()
+WANTED = "finite numbers"
 # Texts are drawn by so many bins of their numbers, each with as many texts.
 BINS = 10
 
@@ -109,3 +110,25 @@ def columns(n_outputs):
 def cells(array):
     """Return the cell of each text of an array."""
     return [str(float(number)) for number in array]
+
+
+def shown(value, labels):
+    """Return a text's number."""
+    return value
+
+
+def said(cell, labels):
+    """Return the score of an answer, its number, or raise a ValueError of what is wanted."""
+    return [number_of(str(cell))]
+
+
+def are_right(scores):
+    """Return (n,): whether each text's number is finite."""
+    import numpy as np
+
+    return np.isfinite(scores).all(axis=1)
+
+
+def given(scores):
+    """Return the answers (n,), and None: a number has no probability."""
+    return scores[:, 0], None

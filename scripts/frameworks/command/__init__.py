@@ -5,10 +5,13 @@ import os
 import re
 import shlex
 
+import tasks
+
 LABEL = "command"
 ENVIRONMENT = "data"
 INITS = ("none",)
 PAIRS = True
+TASKS = tuple(tasks.names())
 METHOD = "were trained once each by commands of the study file, which alone decide how"
 # The placeholders of each command.
 PLACEHOLDERS = {

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 
+import tasks
 from common.errors import StudyError
 from data.reviews import BETWEEN
 from frameworks.command import is_path
@@ -27,21 +28,22 @@ def workplace():
         yield folder
 
 
-def write_texts(path, texts, labels=None, classes=None):
+def write_texts(path, texts, labels=None, classes=None, task=tasks.DEFAULT):
     """Write texts as JSON Lines: id (from 0), text, of pairs second, and label where labels are given.
 
     Args:
         path: to write.
         texts: of a split.
-        labels: numbers from 0, or None.
+        labels: as `tasks` has them, or None.
         classes: names of the classes in order.
+        task: kind of the labels.
     """
     with open(path, "w", encoding="utf-8") as handle:
         for place, text in enumerate(texts):
             first, pair, second = text.partition(BETWEEN)
             row = {"id": place, "text": first} | ({"second": second} if pair else {})
             if labels is not None:
-                row["label"] = classes[labels[place]]
+                row["label"] = tasks.load(task).shown(labels[place], classes)
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 

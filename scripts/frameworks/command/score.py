@@ -2,14 +2,15 @@
 
 import os
 
+import tasks
 from common.errors import StudyError
 from common.files import read_json
 from finetuning.given_predictions import read_given
 from frameworks.command.commands import execute, workplace, write_texts
 
 
-def score(folder, texts, n_classes, hours=4, threads=1):
-    """Return probabilities (texts, n_classes), 1 and 0 where the command gives classes alone.
+def score(folder, texts, n_classes, hours=4, threads=1, task=tasks.DEFAULT):
+    """Return scores (texts, outputs), see `tasks`: 1 and 0 where the command gives labels alone.
 
     Args:
         folder: what `train` wrote.
@@ -17,6 +18,7 @@ def score(folder, texts, n_classes, hours=4, threads=1):
         n_classes: how many classes there are.
         hours: after which the command is stopped.
         threads: CPU threads.
+        task: kind of the labels.
 
     Raises:
         StudyError: see `execute` and `finetuning.given_predictions.read_given`.
@@ -33,4 +35,4 @@ def score(folder, texts, n_classes, hours=4, threads=1):
             raise StudyError(
                 "the command predict ended with status 0 and left no file at {predictions}; let it write one"
             )
-        return read_given(values["predictions"], texts, kept["classes"], called="{predictions}")
+        return read_given(values["predictions"], texts, kept["classes"], called="{predictions}", task=task)

@@ -3,16 +3,17 @@
 import os
 import shutil
 
+import tasks
 from common.errors import StudyError
 from common.files import write_json
 from frameworks.command.commands import execute, recorded, workplace, write_texts
 
 
-def train(texts, labels, valid, classes, seed, settings, folder, hours=4, threads=1):
+def train(texts, labels, valid, classes, seed, settings, folder, hours=4, threads=1, task=tasks.DEFAULT):
     """Save what the command wrote to {out}, and the command that predicts.
 
     Args:
-        texts, labels: of the training split; labels are numbers from 0.
+        texts, labels: of the training split; labels as `tasks` has them.
         valid: (texts, labels) of the validation split.
         classes: names of the classes in order.
         seed: of the run.
@@ -20,6 +21,7 @@ def train(texts, labels, valid, classes, seed, settings, folder, hours=4, thread
         folder: to write: `model` (a file or a folder) and `command.json`.
         hours: after which a command is stopped.
         threads: CPU threads.
+        task: kind of the labels.
 
     Returns:
         dict: `scores`: none of train, which the command is not asked for; `record`: the commands and their versions.
@@ -30,8 +32,8 @@ def train(texts, labels, valid, classes, seed, settings, folder, hours=4, thread
     with workplace() as place:
         record = recorded(settings, place, threads)
         inputs = {name: os.path.join(place, f"{name}.jsonl") for name in ("train", "valid")}
-        write_texts(inputs["train"], texts, labels, classes)
-        write_texts(inputs["valid"], *valid, classes)
+        write_texts(inputs["train"], texts, labels, classes, task)
+        write_texts(inputs["valid"], *valid, classes, task)
         out = os.path.join(place, "model")
         execute(
             "train", settings["train"], inputs | {"seed": seed, "out": out, "threads": threads}, place, hours, threads

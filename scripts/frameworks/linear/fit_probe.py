@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 
+import measures
+import tasks
 from common.entry import run as run_script
 from common.files import atomic_path, read_lines, write_json
 from common.machine import job_record, now, package_versions
@@ -17,7 +19,7 @@ PACKAGES = ("numpy", "scikit-learn", "scipy")
 
 def main(
     train, train_labels, valid, valid_labels, facts, seed: int, settings, threads, model, history, run, selected,
-    classes=POLARITY,
+    classes=POLARITY, measure=measures.DEFAULT,
 ):  # fmt: skip
     """Write the run's model, its results on train and valid, and its record. Nothing in the fit is random.
 
@@ -32,6 +34,7 @@ def main(
         history: TSV to write.
         run, selected: JSON files to write.
         classes: names of the classes in order.
+        measure: name of the measure that leads the study, and chooses.
 
     Raises:
         StudyError: see `frameworks.linear.probes.fit`.
@@ -39,11 +42,13 @@ def main(
     record, began = job_record({"settings": settings, "classes": list(classes)}), time.monotonic()
     features = {"train": np.load(train), "valid": np.load(valid)}
     labels = {"train": list(map(int, read_lines(train_labels))), "valid": list(map(int, read_lines(valid_labels)))}
-    chosen, probe = choose(features["train"], labels["train"], features["valid"], labels["valid"], len(classes))
+    sides = (features["train"], labels["train"], features["valid"], labels["valid"])
+    chosen, probe = choose(*sides, len(classes), measure)
     seconds = time.monotonic() - began
     with atomic_path(model) as temporary, open(temporary, "wb") as handle:
         np.savez(handle, **probe)
-    write_results(history, selected, {split: (predict(probe, features[split]), labels[split]) for split in features})
+    scored = {split: (predict(probe, features[split]), labels[split]) for split in features}
+    write_results(history, selected, scored, tasks.DEFAULT, measure)
     write_json(
         run,
         record

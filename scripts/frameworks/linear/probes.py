@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+import measures
 from common.errors import StudyError
 
 # C, the inverse strength of the regularisation, of features with mean 0 and SD 1.
@@ -59,18 +60,20 @@ def predict(probe, features):
     return odds / odds.sum(axis=1, keepdims=True)
 
 
-def choose(train, labels, valid, valid_labels, n_classes):
-    """Return (C, probe) with the most right answers on validation; the smallest C of equals.
+def choose(train, labels, valid, valid_labels, n_classes, measure=measures.DEFAULT):
+    """Return (C, probe) with the best value of the leading measure on validation; ties go to the smallest C.
 
     Args:
         train, valid: (n, width) features.
         labels, valid_labels: n numbers from 0.
         n_classes: how many classes there are.
+        measure: name of the leading measure.
     """
-    best = None
+    best, lead, truth = None, measures.Lead({"measure": measure}), np.asarray(valid_labels)
     for strength in STRENGTHS:
         probe = fit(train, labels, strength, n_classes)
-        right = int((predict(probe, valid).argmax(axis=1) == np.asarray(valid_labels)).sum())
-        if best is None or right > best[0]:
-            best = (right, strength, probe)
+        found = predict(probe, valid)
+        worth = lead.worth(measures.load(measure).value(truth, found.argmax(axis=1), found))
+        if best is None or worth > best[0]:
+            best = (worth, strength, probe)
     return best[1:]

@@ -2,10 +2,13 @@
 
 import os
 
+import tasks
+
 LABEL = "given predictions"
 ENVIRONMENT = "data"
 INITS = ("none",)
 PAIRS = True
+TASKS = tuple(tasks.names())
 PLACE = "file of predictions, with {seed} where each run has one; predictions only"
 SETTINGS = {
     "predictions": {"description": PLACE, "type": "string", "minLength": 1},

@@ -3,11 +3,12 @@
 import os
 import shutil
 
+import tasks
 from common.files import write_json
 from finetuning.given_predictions import read_given
 
 
-def train(texts, labels, valid, classes, seed, settings, folder):
+def train(texts, labels, valid, classes, seed, settings, folder, task=tasks.DEFAULT):
     """Copy the predictions on test, which `score` reads; check those on validation.
 
     Args:
@@ -17,6 +18,7 @@ def train(texts, labels, valid, classes, seed, settings, folder):
         seed: of the run.
         settings: `predictions`, and where the arm has them `valid_predictions` and `fixed`.
         folder: to write.
+        task: kind of the labels.
 
     Returns:
         dict: `scores`: none of train, of validation what the file gives; `record`: nothing of the training is known.
@@ -35,6 +37,6 @@ def train(texts, labels, valid, classes, seed, settings, folder):
         os.path.join(folder, "given.json"),
         {"file": name, "path": files["test"], "seed": columns["test"], "classes": classes},
     )
-    scored = read_given(files["valid"], valid[0], classes, columns["valid"]) if "valid" in files else None
+    scored = read_given(files["valid"], valid[0], classes, columns["valid"], task=task) if "valid" in files else None
     unseen = dict.fromkeys(("precision", "threads", "train_seconds", "total_updates", "warmup_updates"))
     return {"scores": {"train": None, "valid": scored}, "record": unseen}

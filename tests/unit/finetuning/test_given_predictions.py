@@ -133,6 +133,55 @@ def test_probabilities_are_of_all_texts_or_of_none(tmp_path):
         read(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "p.jsonl")
 
 
+LABELS = ["joy", "fear"]
+# Kind: a file, the scores that it gives two texts.
+KINDS = {
+    "regression": [
+        ("p.tsv", "id\tprediction\n1\t-2e1\n0\t3.5\n", [[3.5], [-20.0]]),
+        ("p.jsonl", '{"id": 0, "prediction": 3}\n{"id": 1, "prediction": "0.5"}\n', [[3.0], [0.5]]),
+    ],
+    "multilabel": [
+        ("p.tsv", "id\tprediction\n0\tfear|joy\n1\t\n", [[1.0, 1.0], [0.0, 0.0]]),
+        ("p.jsonl", '{"id": 0, "prediction": ["fear"]}\n{"id": 1, "prediction": []}\n', [[0.0, 1.0], [0.0, 0.0]]),
+        ("p.csv", "id,prediction,probability_joy,probability_fear\n0,joy,0.5,0.4\n1,,0,0.1\n", [[0.5, 0.4], [0, 0.1]]),
+    ],
+}
+KIND_FAULTS = {
+    "regression": {
+        "id\tprediction\n0\tnan\n": "row 1: the prediction 'nan' is no finite number, such as 3.5",
+        "id\tprediction\n0\t1,5\n": "the prediction '1,5' is no finite number",
+        "id\tprediction\n0\t1e999\n": "the prediction '1e999' is no finite number",
+        "id\n0\n": "row 1 has neither prediction nor another number; give it",
+        "id\tprediction\tprobability_1\n0\t1\t1\n": "the column probability_1 is none of id, text, second, prediction",
+        "id\tprediction\n0\t1\n": "has predictions for 1 of 2 texts",
+    },
+    "multilabel": {
+        "id\tprediction\n0\tjoy|rage\n": "the prediction 'joy|rage' is no set of the labels joy, fear",
+        "id\tprobability_joy\tprobability_fear\n0\t1.5\t0\n": "row 1: 1.5, 0 are not probabilities from 0 to 1",
+        "id\tprobability_joy\n0\t1\n": "row 1 lacks probability_fear",
+        "id\tprediction\tprobability_joy\tprobability_fear\n0\tjoy\t0.4\t0\n": "is not the set of labels",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_and_sets_of_labels_are_read(tmp_path, kind):
+    labels = LABELS if kind == "multilabel" else []
+    for name, content, wanted in KINDS[kind]:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        assert read_given(tmp_path / name, ["a", "b"], labels, task=kind) == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"), [(kind, content) for kind in KIND_FAULTS for content in KIND_FAULTS[kind]]
+)
+def test_faults_of_numbers_and_sets(tmp_path, kind, content):
+    (tmp_path / "p.tsv").write_text(content, encoding="utf-8")
+    with pytest.raises(StudyError) as error:
+        read_given(tmp_path / "p.tsv", ["a", "b"], LABELS if kind == "multilabel" else [], task=kind)
+    assert KIND_FAULTS[kind][content] in str(error.value) and "\n" not in str(error.value)
+
+
 def test_a_folder_and_another_format_are_refused(tmp_path):
     (tmp_path / "p.tsv").mkdir()
     with pytest.raises(StudyError, match="cannot be read"):

@@ -167,6 +167,26 @@ def test_placeholders_stay_within_their_words(tmp_path):
     assert filled("cmd --out={out} '{{x}}' {seed}", {"out": odd, "seed": 3}) == ["cmd", f"--out={odd}", "{x}", "3"]
 
 
+# Gives back the labels that it learnt, which the test makes those of the texts.
+PARROT = HONEST.replace('rows[0]["label"]', '[row["label"] for row in rows]').replace(
+    '"prediction": label}', '"prediction": label[json.loads(line)["id"]]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "classes", "labels", "wanted"),
+    [
+        ("regression", [], [1.5, -2.0, 0.25], [[1.5], [-2.0], [0.25]]),
+        ("multilabel", ["bon", "a b"], ["10", "00", "11"], [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]),
+    ],
+)
+def test_numbers_and_sets_of_labels_are_learnt_and_answered(arm, tmp_path, task, classes, labels, wanted):
+    (tmp_path / "trainer.py").write_text(PARROT)
+    (tmp_path / "model").mkdir()
+    train(TEXTS, labels, (["fine"], labels[:1]), classes, 7, arm, str(tmp_path / "model"), task=task)
+    assert score(str(tmp_path / "model"), TEXTS, len(classes), task=task) == wanted
+
+
 def test_files_and_folders_of_the_study_become_whole_paths_and_inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models" / "deep").mkdir(parents=True)

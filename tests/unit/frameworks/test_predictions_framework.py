@@ -45,13 +45,6 @@ def test_settings_that_cannot_work_are_refused(changes, said):
     assert said in message({ARM: GIVEN | changes})
 
 
-def test_accuracy_leads_and_single_questions_may_ask_otherwise():
-    given = GIVEN | {"predictions": "{seed}.tsv"}
-    assert f"{ARM}: measure is macro_f1, and runs of given predictions record" in message(
-        {ARM: given, "measure": "macro_f1"}
-    )
-
-
 def test_the_best_of_several_needs_validation():
     compare = ["best of fairseq-pretrained, fairseq-random", "huggingface-pretrained"]
     asked = {"questions": [{"ask": "Which is best?", "compare": compare}]}

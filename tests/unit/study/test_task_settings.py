@@ -43,7 +43,7 @@ def test_defaults_are_those_of_the_kind():
         ({"task": "multilabel", "finetuning": {"baselines": ["majority"]}}, "majority is not for data.task multilabel"),
         (
             {"task": "regression", "finetuning": {"arms": {"a": ARM | {"framework": "fairseq"}}}},
-            "set framework to hugg",
+            "set framework to command or huggingface or predictions",
         ),
         ({"task": "regression", "finetuning": {"arms": {"a": ARM | {"framework": "run_glue"}}}}, "does not learn"),
         ({"task": "regression", "finetuning": {"evaluation": {"test_curves": True}}}, "set it to false for regression"),
