@@ -12,6 +12,7 @@ import tempfile
 
 import tasks
 from common.errors import StudyError
+from common.files import sha256
 from data.reviews import BETWEEN
 from frameworks.command import is_path
 
@@ -110,6 +111,38 @@ def end_with_parent():
     """Let the kernel end this process when the job is killed; elsewhere than on Linux nothing does."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
+
+
+def contents(model):
+    """Return {path within a model: SHA-256} of its files; of a model that is a file, its own.
+
+    Args:
+        model: path of a file or folder.
+    """
+    if os.path.isfile(model):
+        return {"": sha256(model)}
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(model) for name in names]
+    return {os.path.relpath(path, model): sha256(path) for path in sorted(files) if os.path.isfile(path)}
+
+
+def check_model(model, kept, whose):
+    """Refuse a model that is not the one that the command left after training.
+
+    Args:
+        model: path of a file or folder.
+        kept: what `contents` returned after training.
+        whose: what may have changed it, for the message.
+
+    Raises:
+        StudyError: a file was changed, added or removed.
+    """
+    now = contents(model)
+    if changed := sorted(name for name in now | kept if now.get(name) != kept.get(name)):
+        where = os.path.dirname(model)
+        raise StudyError(
+            f"{whose} changed {{model}} ({changed[0] or 'the file'}), and later predictions would be of another model; "
+            f"let it write to its working folder, remove {where} and run again"
+        )
 
 
 def recorded(settings, folder, threads):

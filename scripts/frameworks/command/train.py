@@ -6,7 +6,7 @@ import shutil
 import tasks
 from common.errors import StudyError
 from common.files import write_json
-from frameworks.command.commands import execute, recorded, workplace, write_texts
+from frameworks.command.commands import contents, execute, recorded, workplace, write_texts
 
 
 def train(texts, labels, valid, classes, seed, settings, folder, hours=4, threads=1, task=tasks.DEFAULT):
@@ -46,7 +46,11 @@ def train(texts, labels, valid, classes, seed, settings, folder, hours=4, thread
         shutil.move(out, os.path.join(folder, "model"))
     write_json(
         os.path.join(folder, "command.json"),
-        {"predict": settings["predict"], "classes": classes},
+        {
+            "predict": settings["predict"],
+            "classes": classes,
+            "model": contents(os.path.join(folder, "model")),
+        },
     )
     unseen = dict.fromkeys(("precision", "total_updates", "warmup_updates"))
     return {"scores": {"train": None}, "record": record | unseen}

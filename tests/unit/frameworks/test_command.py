@@ -8,8 +8,9 @@ import time
 import pytest
 
 from common.errors import StudyError
+from finetuning import score_plainly
 from frameworks.command import READS
-from frameworks.command.commands import execute, filled
+from frameworks.command.commands import contents, execute, filled
 from frameworks.command.score import score
 from frameworks.command.train import train
 from support.settings import message
@@ -90,6 +91,47 @@ def test_a_prediction_sees_texts_and_model_alone(arm, tmp_path):
     assert [set(json.loads(line)) for line in (tmp_path / "texts").read_text().splitlines()] == [{"id", "text"}] * 3
 
 
+def test_a_model_is_the_one_that_training_left(arm, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    train(
+        TEXTS, [0, 1, 0], VALID, CLASSES, 7, script(arm, 'mkdir -p "$4/deep"; echo x > "$4/deep/weights"'), str(folder)
+    )
+    (folder / "model" / "cache").write_text("y")
+    with pytest.raises(StudyError, match=r"something changed \{model\} \(cache\).*remove .*model and run again"):
+        score(str(folder), TEXTS, 2)
+
+
+LOOK = """
+import json, os, sys
+if sys.argv[1] == "train":
+    open(sys.argv[3], "w").write("x")
+else:
+    files = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd")]
+    seen = [os.readlink(file) for file in files if os.path.exists(file)]
+    seen += [*sys.argv, os.getcwd(), *os.environ.values(), *os.listdir()]
+    with open(sys.argv[4], "w") as out:
+        for line in open(sys.argv[3]):
+            out.write(json.dumps({"id": json.loads(line)["id"], "prediction": "negative"}) + "\\n")
+    json.dump(seen + [open(sys.argv[3]).read()], open(os.environ["SEEN"], "w"))
+"""
+
+
+def test_no_argument_variable_folder_or_open_file_leads_to_what_test_is_scored_by(arm, tmp_path, monkeypatch):
+    (tmp_path / "trainer.py").write_text(LOOK)
+    data, model = tmp_path / "results" / "data", tmp_path / "results" / "run" / "model"
+    data.mkdir(parents=True), model.mkdir(parents=True)
+    (data / "test.review").write_text("one\ntwo\n")
+    (data / "test.label").write_text("1\n0\n")
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen.json"))
+    train(TEXTS, [0, 1, 0], VALID, CLASSES, 7, arm, str(model))
+    score_plainly.main(str(model), str(data / "test.review"), "command", str(tmp_path / "test.npy"), CLASSES, hours=1)
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert [one for one in seen if str(data) in one or "label" in one] == []
+    # What it does get is there, so it would have been seen.
+    assert '"text": "one"' in seen[-1] and "texts.jsonl" in seen
+
+
 WRONG = {
     "exit 3": "the command train ended with status 3; its output is in the log",
     "kill -9 $$": "the command train ended by signal 9",
@@ -122,6 +164,11 @@ WRONG_PREDICTIONS = {
     'printf \'{"id": 0, "probability_negative": NaN, "probability_positive": 1}\' > "$3"': "are not probabilities",
     'printf "\\377" > "$3"': "{predictions} is not UTF-8 text",
     'printf \'{"id": 0, "predi\' > "$3"': "{predictions}, row 1 is not JSON",
+    'echo \'{"id": 0, "probability_negative": 0.2, "probability_positive": 0.2}\' > "$3"': "0.2, 0.2 are not probab",
+    'echo \'{"id": 0, "prediction": "negative", "label": "negative"}\' > "$3"': "the column label is none of id, text",
+    # Whatever it makes of its copy of the texts, the study's are the ones that count.
+    f'echo \'{{"id": 0, "text": "easy"}}\' > "$2"; printf \'{ROW}\' 0 > "$3"': "has predictions for 1 of 3 texts; the",
+    'echo better > "$1"': "the command predict changed {model} (the file), and later predictions would be of another",
     # Ten megabytes on one line, and rows without end.
     'head -c 10000000 /dev/zero | tr "\\0" a > "$3"': "{predictions}, row 1 is not JSON",
     f"yes '{ROW % 0}' | head -c 3000000 > \"$3\"".replace(
@@ -135,7 +182,8 @@ def test_a_prediction_that_goes_wrong(arm, tmp_path, text):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "model").write_text("x")
-    (folder / "command.json").write_text(json.dumps({"predict": script(arm, text)["predict"], "classes": CLASSES}))
+    kept = {"predict": script(arm, text)["predict"], "classes": CLASSES, "model": contents(folder / "model")}
+    (folder / "command.json").write_text(json.dumps(kept))
     with pytest.raises(StudyError) as error:
         score(str(folder), TEXTS, 2)
     assert WRONG_PREDICTIONS[text] in str(error.value) and "\n" not in str(error.value)
