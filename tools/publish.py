@@ -15,6 +15,7 @@ import shutil
 import sys
 from urllib.parse import unquote
 
+import measures
 from analysis.verdicts import points
 from common.arms import arm_label, percent
 from common.errors import StudyError
@@ -117,7 +118,7 @@ def made(results, config, compared):
 
     name, checkpoint = config["study"], config["checkpoint"]
     first = f" once `{checkpoint['folder']}` is there" if checkpoint["source"] == "folder" else ""
-    hours = sum(record.get("train_seconds", record.get("seconds")) for record in records) / 3600
+    hours = sum(record.get("train_seconds", record.get("seconds")) or 0 for record in records) / 3600
     versions = every(" ".join([package, version]) for r in records for package, version in r["versions"].items())
     return "\n".join(
         [
@@ -325,6 +326,19 @@ def check_texts(results):
         )
 
 
+def check_measure(config):
+    """Refuse a study that another measure than accuracy leads: the published pages are tables of accuracy.
+
+    Raises:
+        StudyError: one does.
+    """
+    if (name := measures.leading(config)) != measures.DEFAULT:
+        raise StudyError(
+            f"the published pages are tables of {measures.DEFAULT}, and {config['study']} is led by {name}; share its "
+            f"report by itself, or publish a study with measure: {measures.DEFAULT}"
+        )
+
+
 def main(results, config, folder, pages):
     """Publish a study.
 
@@ -336,8 +350,9 @@ def main(results, config, folder, pages):
             part is written where it has the marks.
 
     Raises:
-        StudyError: the study is not finished, or a page lacks its marks.
+        StudyError: see `check_measure`; the study is not finished, or a page lacks its marks.
     """
+    check_measure(config)
     report = os.path.join(results, "report.html")
     if not os.path.exists(report):
         raise StudyError(f"{report} is missing: finish the study first")

@@ -612,6 +612,11 @@ def test_a_missing_table_of_checksums_is_named(table):
         check_study(changed({"checksums": table}), str(ROOT))
 
 
+def test_claims_need_tables_of_accuracy():
+    with pytest.raises(StudyError, match="claims are checked against tables of accuracy, and measure is mcc"):
+        check_study(changed({"claims": ["claims/open.yaml"], "measure": "mcc"}), str(ROOT))
+
+
 def test_a_missing_file_of_claims_is_named():
     with pytest.raises(StudyError, match=r"claims, entry 2: there is no file .*/claims/none\.yaml; name a file like"):
         check_study(changed({"claims": ["claims/open.yaml", "claims/none.yaml"]}), str(ROOT))

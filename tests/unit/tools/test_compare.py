@@ -225,6 +225,17 @@ def test_a_run_that_stands_twice_is_refused(tmp_path):
         compare_studies.Side(place)
 
 
+def test_a_study_led_by_another_measure_is_refused(tmp_path):
+    place = study(tmp_path / "own", "own", ARMS)
+    led = [
+        row | {"measure": "macro_f1", "valid_score": 0.5, "test_score": 0.5} for row in read_tsv(f"{place}/runs.tsv")
+    ]
+    write_tsv(f"{place}/runs.tsv", led, tuple(led[0]))
+    with pytest.raises(StudyError, match="runs.tsv is of a study that macro-F1 leads; only studies led by accuracy"):
+        compare_studies.main(place, LAB, str(tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_faults_name_the_table(tmp_path):
     with pytest.raises(StudyError, match="nowhere"):
         compare_studies.Side(str(tmp_path / "nowhere"))

@@ -75,6 +75,13 @@ def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path
         assert not (tmp_path / "published").exists()
 
 
+def test_a_study_led_by_another_measure_is_refused(tmp_path):
+    config = {"study": "own", "measure": "macro_f1"}
+    with pytest.raises(StudyError, match="the published pages are tables of accuracy, and own is led by macro_f1"):
+        publish.main(str(tmp_path), config, str(tmp_path / "published"), [])
+    assert not (tmp_path / "published").exists()
+
+
 def test_every_name_of_a_study_is_found_on_the_page():
     names = ["open", "open-published", "stars2", "My_study.v1"]
     assert publish.studies_on("\n".join("\n".join(publish.marks(name)) for name in names)) == names
