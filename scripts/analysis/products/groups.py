@@ -1,5 +1,6 @@
 """Many arms: groups that nothing separates, and each arm's chance to be the best."""
 
+import measures
 from analysis.products.errors import run_keys
 from study.products import ARM, Product, Rule
 
@@ -8,8 +9,8 @@ LEAST_ARMS = 5
 
 
 def has_many(config):
-    """Return whether the study has arms enough to be grouped."""
-    return len(config["finetuning"]["arms"]) >= LEAST_ARMS
+    """Return whether the study has arms enough to be grouped; groups are of accuracy, so it has to lead."""
+    return len(config["finetuning"]["arms"]) >= LEAST_ARMS and measures.leading(config) == measures.DEFAULT
 
 
 PRODUCTS = [

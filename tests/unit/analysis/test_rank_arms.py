@@ -93,3 +93,6 @@ def test_equal_arms_are_separated_in_one_study_of_twenty_at_most():
 
 def test_they_are_of_five_arms_on():
     assert [has_many({"finetuning": {"arms": dict.fromkeys("abcdef"[:n])}}) for n in (4, 5)] == [False, True]
+    # Their intervals are of accuracy: another leading measure has none.
+    five = {"finetuning": {"arms": dict.fromkeys("abcde")}}
+    assert [has_many(five | {"measure": name}) for name in ("accuracy", "macro_f1")] == [True, False]
