@@ -26,9 +26,10 @@ LABEL ?=
 MODEL ?=
 TASK ?=
 FROM ?=
+TRACKER ?=
 # A file's name is never a piece of a command, whatever signs are in it: neither make nor the shell expands these, and
 # recipes take them from the environment.
-OF_USER := STUDY SUITE MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK FROM
+OF_USER := STUDY SUITE MIRROR FIRST SECOND PAGE NAME TRAIN VALID TEST TEXT LABEL MODEL TASK FROM TRACKER
 $(foreach name,$(OF_USER),$(eval override $(name) := $$(value $(name))))
 export $(OF_USER)
 # With 0, `make mirror` leaves the packages out.
@@ -218,6 +219,9 @@ compare: $(RUN_STAMP) ## two studies on one page: FIRST=results/open SECOND=clai
 
 handin: $(RUN_STAMP) ## figures, tables, methods and a text with bound numbers for a paper: [STUDY=FILE]
 	@python -m tools.handin "results/$(STUDY_NAME)"
+
+track: $(RUN_STAMP) ## copy a finished study's runs to a tracker: [STUDY=FILE] TRACKER=mlflow|wandb
+	@python -m tools.track "results/$(STUDY_NAME)" "$$TRACKER"
 
 tensorboard: $(RUN_STAMP) ## show the curves of every training, of unfinished ones too: [STUDY=FILE]
 	@tensorboard --logdir "results/$(STUDY_NAME)" $(ARGS)

@@ -6,8 +6,10 @@ import re
 import shutil
 import time
 
+import numpy as np
 import psutil
 import pytest
+from sklearn.metrics import f1_score
 
 from common.files import read_json, read_tsv
 from support import conda, fault_injection, slurm_cluster, studies
@@ -66,6 +68,41 @@ def write(folder, arm=None):
     (folder / "trainer.py").write_text(TRAINER)
     arms = {"own": ARM | (arm or {})}
     return studies.write_study(folder / "study.yaml", base=studies.merged(STUDY, {"finetuning": {"arms": arms}}))
+
+
+def test_sets_of_labels_led_by_another_measure_are_learnt_answered_and_on_the_page(tmp_path):
+    folder, names = tmp_path / "study", ["bon", "long"]
+    write(folder)
+    sets = ["bon|long", "", "long", "bon"]
+    for split, n in (("train", 40), ("test", 20)):
+        rows = "".join(f"{split} {'text ' * (k % 5)}{k},{sets[k % 4]}\n" for k in range(n))
+        (folder / f"{split}.csv").write_text(f"text,label\n{rows}")
+    # Right but for every fifth text.
+    rows = "".join(f"{k}\t{sets[(k + (k % 5 == 0)) % 4]}\n" for k in range(20))
+    (folder / "theirs.tsv").write_text(f"id\tprediction\n{rows}")
+    arms = {"own": ARM, "given": {"framework": "predictions", "predictions": "theirs.tsv", "fixed": True}}
+    changes = {
+        "measure": "micro_f1",
+        "data": {"task": "multilabel", "labels": names},
+        "finetuning": {"arms": arms, "baselines": ["commonest"]},
+        "questions": [{"ask": "Are they better?", "compare": ["given", "own"]}],
+    }
+    study = studies.write_study(folder / "study.yaml", base=studies.merged(STUDY, changes))
+    done = studies.snakemake(folder, study=study)
+    assert done.returncode == 0, done.output[-5000:]
+    results = folder / "results" / "jobs"
+    for row in read_tsv(results / "runs.tsv"):
+        path = results / "predictions" / row["arm"] / f"seed{row['seed']}.tsv"
+        labels, answers = (
+            np.array([list(map(int, one[name])) for one in read_tsv(path)]) for name in ("label", "prediction")
+        )
+        assert float(row["test_score"]) == pytest.approx(f1_score(labels, answers, average="micro"), abs=1e-12)
+        assert float(row["test_accuracy"]) == (labels == answers).all(axis=1).mean()
+        assert (row["valid_score"] == "") == (row["arm"] == "given")
+    (asked,) = read_tsv(results / "questions.tsv")
+    assert asked["measure"] == "micro_f1" and float(asked["score_difference"]) > 0
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert "Are they better?" in page and "Each label on test" in page and "micro-F1" in page
 
 
 def test_a_run_killed_in_the_middle_is_done_again_from_its_beginning(tmp_path, monkeypatch):
