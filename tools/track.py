@@ -1,8 +1,8 @@
 """Copy a finished study's runs to MLflow or to offline files of Weights & Biases; each run once.
 
 Run by hand: `make track [STUDY=FILE] TRACKER=mlflow|wandb`, or `python -m tools.track RESULTS TRACKER`. The library is
-not among Reseed's: install it first. MLflow's database is RESULTS/tracking/mlflow.db, unless MLFLOW_TRACKING_URI names another
-place; W&B's files are in RESULTS/tracking/wandb, from where `wandb sync` uploads them.
+not among Reseed's: install it first. MLflow's database is RESULTS/tracking/mlflow.db, unless MLFLOW_TRACKING_URI names
+another place; W&B's files are in RESULTS/tracking/wandb, from where `wandb sync` uploads them.
 """
 
 import collections
