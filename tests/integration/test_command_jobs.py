@@ -142,10 +142,7 @@ def test_a_run_killed_in_the_middle_is_done_again_from_its_beginning(tmp_path, m
     predictions = [folder / "results" / "jobs" / "predictions" / "own" / f"seed{seed}.tsv" for seed in (1, 2)]
     assert predictions[0].read_bytes() == predictions[1].read_bytes()
     runs = read_tsv(folder / RUNS)
-    assert [(row["seed"], row["best_epoch"], row["total_updates"]) for row in runs] == [
-        ("1", "1", "1"),
-        ("2", "1", "1"),
-    ]
+    assert [(row["seed"], row["best_epoch"], row["n_train"]) for row in runs] == [("1", "1", "32"), ("2", "1", "32")]
 
 
 def test_an_arm_runs_in_the_conda_environment_that_it_names(tmp_path):
