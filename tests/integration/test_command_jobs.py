@@ -169,7 +169,7 @@ def test_an_arm_runs_in_the_conda_environment_that_it_names(tmp_path):
 @pytest.mark.skipif(bool(slurm_cluster.missing()), reason=f"no {', '.join(slurm_cluster.missing())}")
 def test_slurm_gives_an_arms_jobs_what_the_arm_asks_for(tmp_path):
     folder = tmp_path / "study"
-    study = write(folder, {"threads": 3, "mem_mb": 1234, "gpu": 1, "hours": 0.5})
+    study = write(folder, {"threads": 2, "mem_mb": 1234, "gpu": 1, "hours": 0.5})
     with slurm_cluster.cluster() as cluster:
         options = ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
         done = studies.snakemake(folder, *options, "--", RUNS, study=study, profile="slurm", env=cluster.environment)
@@ -178,7 +178,7 @@ def test_slurm_gives_an_arms_jobs_what_the_arm_asks_for(tmp_path):
     assert len(jobs) == 4 and {job["JobState"] for job in jobs} == {"COMPLETED"}
     for job in jobs:
         # Half an hour, and five minutes for what is around the command.
-        assert (job["NumCPUs"], job["TimeLimit"], job["TresPerJob"]) == ("3", "00:35:00", "gres:gpu:1")
+        assert (job["NumCPUs"], job["TimeLimit"], job["TresPerJob"]) == ("2", "00:35:00", "gres:gpu:1")
         assert "mem=1234M" in job["TRES"]
     where = read_json(folder / MODEL / "second-half")
-    assert (where["threads"], where["told"]) == ("3", "3")
+    assert (where["threads"], where["told"]) == ("2", "2")
