@@ -3,6 +3,7 @@
 import os
 from urllib.parse import unquote
 
+import measures
 from common.errors import StudyError
 from common.files import read_json, sha256
 from finetuning.seals import check_folder
@@ -45,3 +46,16 @@ def check_results(folder, needed=()):
     for name in needed:
         if name not in hashes:
             raise StudyError(f"{folder}/{CRATE} does not name {name}; run the study again to record it")
+
+
+def check_measure(config):
+    """Refuse a study that another measure than accuracy leads: the published pages are tables of accuracy.
+
+    Raises:
+        StudyError: one does.
+    """
+    if (name := measures.leading(config)) != measures.DEFAULT:
+        raise StudyError(
+            f"the published pages are tables of {measures.DEFAULT}, and {config['study']} is led by {name}; share its "
+            f"report by itself, or publish a study with measure: {measures.DEFAULT}"
+        )

@@ -15,7 +15,6 @@ import shutil
 import sys
 from urllib.parse import unquote
 
-import measures
 from analysis.verdicts import points
 from common.arms import arm_label, percent
 from common.errors import StudyError
@@ -25,7 +24,7 @@ from study.configuration import load_study
 from study.guests import gathered, guests
 from study.seed_plans import TABLE, trained_seeds
 from tools import compare
-from tools.checked import check_results
+from tools.checked import check_measure, check_results
 from tools.published_answers import answers, in_short
 from tools.published_conclusions import PUBLISHED, conclusions
 from tools.published_curves import by_amount
@@ -323,19 +322,6 @@ def check_texts(results):
         raise StudyError(
             f"{hardest} holds the words of reviews, which are not to be published: set report.show_texts to false and "
             "build the report again (make regenerate)"
-        )
-
-
-def check_measure(config):
-    """Refuse a study that another measure than accuracy leads: the published pages are tables of accuracy.
-
-    Raises:
-        StudyError: one does.
-    """
-    if (name := measures.leading(config)) != measures.DEFAULT:
-        raise StudyError(
-            f"the published pages are tables of {measures.DEFAULT}, and {config['study']} is led by {name}; share its "
-            f"report by itself, or publish a study with measure: {measures.DEFAULT}"
         )
 
 
