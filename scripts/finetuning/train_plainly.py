@@ -38,6 +38,8 @@ def main(
 ):
     """Write the run's model, its results on train and valid as one epoch, and its record.
 
+    Long: it describes each argument.
+
     Args:
         train, train_labels, valid, valid_labels: files of the two splits; the test split is not an input.
         facts: dict of the columns of `common.arms.ARM`.
@@ -59,13 +61,11 @@ def main(
     framework = facts["framework"]
     steps = {name: importlib.import_module(f"frameworks.{framework}.{name}") for name in ("train", "score")}
     record, began = job_record({"settings": settings, "classes": list(classes)}), time.monotonic()
-    splits = {
-        "train": read_split(train, train_labels, classes, task),
-        "valid": read_split(valid, valid_labels, classes, task),
-    }
-    limits = {} if hours is None else {"hours": hours, "threads": threads}
+    files = {"train": (train, train_labels), "valid": (valid, valid_labels)}
+    splits = {split: read_split(*paths, classes, task) for split, paths in files.items()}
     # Only frameworks that learn other kinds of labels are asked for them.
-    limits |= {} if task == tasks.DEFAULT else {"task": task}
+    limits = {} if task == tasks.DEFAULT else {"task": task}
+    limits |= {} if hours is None else {"hours": hours, "threads": threads}
     with atomic_path(model) as folder:
         os.makedirs(folder, exist_ok=True)
         said = steps["train"].train(*splits["train"], splits["valid"], list(classes), seed, settings, folder, **limits)
