@@ -13,6 +13,7 @@ from frameworks.command import READS
 from frameworks.command.commands import contents, execute, filled
 from frameworks.command.score import score
 from frameworks.command.train import train
+from support.environments import ROOT
 from support.settings import message
 
 TEXTS, CLASSES = ["bad", 'a "good" one', "$(touch hacked); `x`"], ["negative", "positive"]
@@ -270,3 +271,25 @@ GOOD = {"framework": "command", "model": "none", "init": "none", "train": "t {tr
 )
 def test_settings_that_cannot_work_are_refused(changes, said):
     assert said in message({ARM: {key: value for key, value in (GOOD | changes).items() if value is not None}})
+
+
+EXAMPLES = ROOT / "docs" / "examples"
+
+
+def test_the_example_of_the_docs_trains_and_predicts(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    python = f"{sys.executable} docs/examples/sklearn_arm.py"
+    arm = {"train": f"{python} train {{train}} {{seed}} {{out}}",
+           "predict": f"{python} predict {{model}} {{texts}} {{predictions}}"}  # fmt: skip
+    (tmp_path / "model").mkdir()
+    texts, labels = ["a good book", "a bad book", "good, very good", "bad"], [1, 0, 1, 0]
+    train(texts, labels, (texts[:2], labels[:2]), CLASSES, 1, arm, str(tmp_path / "model"))
+    found = score(str(tmp_path / "model"), ["good", "bad"], 2)
+    assert found[0][1] > 0.5 > found[1][1] and all(abs(sum(row) - 1) < 1e-9 for row in found)
+
+
+def test_the_page_shows_the_example_as_it_is():
+    page = (ROOT / "docs" / "guides" / "other-trainers.md").read_text(encoding="utf-8")
+    assert (EXAMPLES / "trainers.yaml").read_text(encoding="utf-8") in page
+    script = (EXAMPLES / "setfit_arm.py").read_text(encoding="utf-8")
+    assert script[script.index("def train") : script.index("\n\nif __name__")] in page
