@@ -22,6 +22,11 @@ def decimals(value, places):
     return f"{float(value):.{places}f}" if value != "" else ""
 
 
+def signed(value, places):
+    """Return a difference with fixed decimals, its sign and a true minus sign."""
+    return f"{float(value):+.{places}f}".replace("-", "\N{MINUS SIGN}") if value != "" else ""
+
+
 def significant(value, digits):
     """Return a number with significant digits."""
     return f"{float(value):.{digits}g}" if value != "" else ""
@@ -84,6 +89,7 @@ PRINTERS = {
     "percent": percent,
     "integer": integer,
     "decimals": decimals,
+    "signed": signed,
     "significant": significant,
     "p_value": p_value,
     "p_text": lambda value: p_text(float(value)),
