@@ -12,12 +12,16 @@ from study.modules import SCRIPTS, helper_modules
 from support.environments import ENVIRONMENTS, ROOT
 from support.settings import changed, message
 
-# What is no framework's name there: the forms of a fetched checkpoint, and a library that may be loaded.
+# What is no framework's name there (the forms of a fetched checkpoint, a library that may be loaded or lack), and the
+# plan's stopwatch, which prepares its inputs in each framework's form and gives no hours for others.
 OTHER_MEANINGS = {
     "scripts/checkpoint/extract_checkpoint.py": "forms of a fetched checkpoint (checkpoint.fetch)",
     "scripts/study/addresses.py": "forms of a fetched checkpoint (checkpoint.fetch)",
     "scripts/study/checkpoint_checks.py": "forms of a fetched checkpoint (checkpoint.fetch)",
     "scripts/training/fairseq_commands.py": "the library",
+    "tools/check_settings.py": "the library",
+    "tools/plan_times.py": "frameworks whose updates are timed",
+    "tools/update_benchmark.py": "frameworks whose updates are timed",
 }
 
 
