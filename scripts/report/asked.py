@@ -37,6 +37,7 @@ def asked(study):
         "together": asked_together(answers),
         "looks": looks(study),
         "scope": scope(study.settings.get("finetuning") or {}),
+        "confirm": bool((study.settings.get("finetuning") or {}).get("confirm")),
     }
 
 

@@ -88,6 +88,8 @@ def line(text):
 PRINTERS = {
     "percent": percent,
     "integer": integer,
+    # A look's level of 0.9967 is not rounded to 100 %.
+    "level": lambda value: f"{100 * float(value):.4g}",
     "decimals": decimals,
     "signed": signed,
     "significant": significant,

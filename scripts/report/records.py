@@ -244,6 +244,7 @@ FORMS = {
     "percent": lambda value, places="2": texts(value, f".{places}f", 100),
     "integer": lambda value: {f"{int(number(value)):,}".replace(",", THIN)},
     "decimals": lambda value, places: texts(value, f".{places}f"),
+    "level": lambda value: texts(value, ".4g", 100),
     "signed": lambda value, places: {text.replace("-", MINUS) for text in texts(value, f"+.{places}f")},
     "significant": lambda value, digits: texts(value, f".{digits}g"),
     "p_value": lambda value: {"< 0.0001"} if number(value) < Fraction(1, 10**4) else texts(value, ".2g"),

@@ -59,7 +59,7 @@ def answer(row):
     said = said.replace("  ", " ") + label(row["measure"])
     if row["score_difference_low"]:
         low, high = (signed(row[f"score_difference_{end}"]) for end in ("low", "high"))
-        said += f" ({percent(row['level'], 0)} % interval {low} to {high})"
+        said += f" ({float(row['level']) * 100:.4g} % interval {low} to {high})"
     return f"{said}."
 
 

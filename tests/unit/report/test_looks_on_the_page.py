@@ -59,6 +59,8 @@ def test_a_continued_question_is_marked_and_judged_at_half(tmp_path):
     rows, words = made(tmp_path, {"seeds": [1, 2, 3]}, {"seeds": [1, 2]})
     assert {row["alpha"] for row in rows} == {"0.025"} and {row["n_continued"] for row in rows} == {"1"}
     assert words.count("Continued: its seeds were changed after runs were finished.") == 2
+    # Said before the question is opened, too; no level is rounded to another.
+    assert words.count("Its seeds were changed after runs were finished.") == 2 and "97.5 % interval" in words
     assert "takes a p of at most 0.025, half as much for each change" in words
 
 
@@ -66,6 +68,8 @@ def test_fresh_seeds_alone_answer(tmp_path):
     rows, words = made(tmp_path, {"seeds": [1, 2, 3], "confirm": [2, 3]}, {"seeds": [1]})
     assert {row["n_seeds_each"] for row in rows} == {"2 2"} and {row["n_continued"] for row in rows} == {"0"}
     assert {row["alpha"] for row in rows} == {"0.05"} and "Continued" not in words
+    assert words.count("Fresh seeds alone answer.") == 2 and "95 % interval" in words
+    assert "Only the seeds that had not been seen before (confirm) are judged here" in words
 
 
 def test_many_arms_are_grouped_the_first_group_first(tmp_path):
