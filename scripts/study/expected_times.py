@@ -5,8 +5,10 @@ import os
 import statistics
 from collections import defaultdict, deque
 
+from common.arms import CHECKPOINT
 from common.errors import StudyError
 from common.files import read_json
+from frameworks import NONE
 from study.hub import hub_urls
 from study.pins import mirror_path
 from study.rule_completion import STEPS, script_name
@@ -158,7 +160,9 @@ class Expected:
         if rule == "pretrain":
             tokens = pretraining["batch_size"] * pretraining["tokens_per_sample"] / TOKENS
             return pretraining["updates"] / UPDATES * tokens * max(weights / WEIGHTS, 0.1)
-        if arm["model"] != "checkpoint":
+        if arm["model"] == NONE:
+            weights = WEIGHTS  # another trainer's model: nothing is known of its size
+        elif arm["model"] != CHECKPOINT:
             weights = weights_of(self.config["finetuning"].get("models", {}).get(arm["model"]), self.config["mirror"])
         training, data = self.config["finetuning"]["training"] | arm.get("training", {}), self.config["data"]
         passes = (data.get("n_test") or TEST_TEXTS) / TEST_TEXTS

@@ -17,7 +17,10 @@ CONFIG = {
         "architecture": {"layers": 1, "width": 100, "ffn_width": 200},
         "pretraining": {"updates": 900, "batch_size": 32, "tokens_per_sample": 96},
     },
-    "finetuning": {"training": {"epochs": 10}, "arms": {"a": {"model": "checkpoint"}, "b": {"model": "mine"}}},
+    "finetuning": {
+        "training": {"epochs": 10},
+        "arms": {"a": {"model": "checkpoint"}, "b": {"model": "mine"}, "c": {"model": "none"}},
+    },
 }
 
 
@@ -71,6 +74,7 @@ def test_sizes_give_the_first_estimate_and_a_benchmark_a_better_one(tmp_path):
         job("pretrain"),
         *(job("finetune_x", arm=arm, seed="1") for arm in "ab"),
         job("evaluate_x", arm="a", seed="1"),
+        job("finetune_x", arm="c", seed="1"),
     ]
     run = expected(jobs, CONFIG)
     assert run.weight(0) == pytest.approx(100 * 900 / 1800 * 0.2)
@@ -78,6 +82,7 @@ def test_sizes_give_the_first_estimate_and_a_benchmark_a_better_one(tmp_path):
     assert run.weight(1) == pytest.approx(13 * 1.42)
     assert run.weight(2) > 10 * run.weight(1)  # a model of others counts as base-sized
     assert run.weight(3) == pytest.approx(14 * (0.5 + 0.5 * 0.5 * 0.92))  # half of the embedded study's test texts
+    assert run.weight(4) == pytest.approx(13 * 1.5)  # a trainer without a model counts as the embedded study's
     measured = tmp_path / "benchmarks" / "finetune_x" / "a"
     measured.mkdir(parents=True)
     (measured / "seed2.tsv").write_text("s\th:m:s\n33.5\t0:00:33\n")
