@@ -35,12 +35,12 @@ def ids_of(results, split):
     return [tuple(map(int, ids)) for ids in sequences], labels.tolist()
 
 
-def check_draws(results):
-    """Check each draw's parity, its labels, and that draws are disjoint, different, and nested in their subsets."""
+def check_draws(results, shared=DRAWS):
+    """Check the parity of each draw that both frameworks read, its labels, and that draws are disjoint, different, and nested in their subsets."""
     texts = {split: read_lines(str(results / "data" / f"{split}.review")) for split in (*DRAWS, "pool", "test")}
     label_of = dict(zip(texts["pool"], read_lines(str(results / "data" / "pool.label")), strict=True))
     assert len(label_of) == 90 and not set(label_of) & set(texts["test"])
-    for split in DRAWS:
+    for split in shared:
         parity = json.loads((results / "finetuning/token-ids/checkpoint" / f"{split}.parity.json").read_text())
         assert parity["n"] == parity["n_identical"] == len(texts[split])
         assert [int(label_of[text]) for text in texts[split]] == ids_of(results, split)[1]
@@ -67,7 +67,7 @@ def test_a_study_of_draws_runs_to_its_page(tmp_path):
     done = studies.snakemake(tmp_path, study=studies.write_study(tmp_path / "study.yaml", STUDY))
     assert done.returncode == 0, done.output[-3000:]
     results = tmp_path / "results" / "tiny"
-    check_draws(results)
+    check_draws(results, [split for split in DRAWS if "20" not in split])  # fairseq alone learns from the few
     rows = read_tsv(results / "runs.tsv")
     seeds = {
         (row["arm"], row["seed"]): [row[f"{name}_seed"] for name in ("init", "data", "dropout", "split")]
