@@ -40,6 +40,25 @@ def figure(value, unit):
     return f"{value:.2f}" if unit == "points" else f"{value:.3g}"
 
 
+def limit(question):
+    """Return what a question's test texts leave however many seeds there are, as a sentence without its full stop.
+
+    Args:
+        question: its plan, as `tools.plan.planned` returns it.
+    """
+    n, unit = f"{question['n_texts']:,}", question["unit"] or "units"
+    if question["texts_alone"] == 0:
+        return (
+            f"one arm of the pilot stands for both sides, so what {n} test texts leave is not known: the seeds below "
+            "are the fewest that would do"
+        )
+    least = figure(question["least"], unit)
+    return (
+        f"{n} test texts leave ± {figure(question['texts_alone'], unit)} {unit} however many seeds there are; with this "
+        f"power none show a difference below {least} {unit}"
+    )
+
+
 def printed(found):
     """Return the lines that the terminal shows of a plan."""
     looks = f", looks after {', '.join(map(str, found['looks']))}" if found["looks"] else ""
@@ -49,11 +68,8 @@ def printed(found):
         unit = one["unit"] or "units"
         sd = ", ".join(figure(value, unit) for value in one["sd"])
         lines += ["", f"{one['ask']} ({one['measure']}, {unit})"]
-        lines.append(f"  spread {one['source']}; SD over seeds {sd}; {one['n_texts']:,} test texts")
-        lines.append(
-            f"  these texts leave ± {figure(one['texts_alone'], unit)} however many seeds there are; none show a "
-            f"difference below {figure(one['least'], unit)}"
-        )
+        lines.append(f"  spread {one['source']}; SD over seeds {sd}")
+        lines.append(f"  {limit(one)}")
         lines.append(f"  {unit:>8} {'seeds':>12} {'by the upper bound':>20} {'test texts at least':>20}")
         lines += [
             f"  {figure(row['points'], unit):>8} {number(row['seeds'], row['reachable']):>12} "
@@ -101,6 +117,6 @@ def against(found, folder):
 def page(found):
     """Return a plan as a page that needs no other file."""
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    words = {"hours": hours, "number": number, "texts": texts, "figure": figure}
+    words = {"hours": hours, "number": number, "texts": texts, "figure": figure, "limit": limit}
     with open(TEMPLATE, encoding="utf-8") as template:
         return environment.from_string(template.read()).render(found, **words)

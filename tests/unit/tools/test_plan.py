@@ -59,6 +59,10 @@ def test_an_arm_is_represented_by_its_like(tmp_path, capsys):
     assert "huggingface-random: 0.10 h a run; 3 finished runs of random-lr1e-4-epochs5 in" in found
     assert "fairseq-pretrained, fairseq-random: not known a run; no finished runs, no benchmark" in found
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    # Where it stands for both sides, nothing is known of the texts' part: no figure of 0 is given for it.
+    for said in (found, page):
+        assert "ne arm of the pilot stands for both sides, so what 2,000 test texts leave is not known" in said
+        assert "± 0.00" not in said
     assert "<svg" in page and not re.search(r'(src|href)="', page)
 
 
@@ -69,7 +73,7 @@ def test_without_a_pilot_the_spread_is_assumed_and_hours_are_not_invented(tmp_pa
     assert "not known a run; no finished runs, no benchmark" in found
     # Two arms of 0.8 · 0.2 each: 500 texts leave √(0.32 / 500) = 2.53 points a standard error. Three questions and two
     # looks share 4 %: 1 - 0.04 / 12 of the normal is 2.713.
-    assert "these texts leave ± 6.86 however many seeds there are" in found
+    assert "500 test texts leave ± 6.86 points however many seeds there are" in found
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_other_measures_are_planned_from_a_pilots_texts(tmp_path, capsys, measur
     found = planned(tmp_path, capsys, "--from", PILOT, study=asked(tmp_path, measure=measure))
     assert f"Does the start matter? ({unit})" in found and "not planned" not in found
     (line,) = [line for line in found.splitlines() if line.startswith("  spread ")]
-    (sd,) = re.findall(r"SD over seeds ([\d.]+), [\d.]+;", line)
+    (sd,) = re.findall(r"SD over seeds ([\d.]+), [\d.]+$", line)
     # By hand, from the pilot's runs.
     arm = os.path.join(PILOT, "predictions", "pretrained-lr1e-5-epochs5")
     tables = [pandas.read_csv(os.path.join(arm, f"seed{seed}.tsv"), sep="\t") for seed in (1, 2, 3)]
