@@ -46,16 +46,16 @@ def limit(question):
     Args:
         question: its plan, as `tools.plan.planned` returns it.
     """
-    n, unit = f"{question['n_texts']:,}", question["unit"] or "units"
+    n, unit = f"{question['n_texts']:,} test texts", question["unit"] or "units"
     if question["texts_alone"] == 0:
         return (
-            f"one arm of the pilot stands for both sides, so what {n} test texts leave is not known: the seeds below "
+            f"one arm of the pilot stands for both sides, so what {n} leave is not known: the seeds below "
             "are the fewest that would do"
         )
-    least = figure(question["least"], unit)
+    alone, least = figure(question["texts_alone"], unit), figure(question["least"], unit)
     return (
-        f"{n} test texts leave ± {figure(question['texts_alone'], unit)} {unit} however many seeds there are; with this "
-        f"power none show a difference below {least} {unit}"
+        f"{n} leave ± {alone} {unit} however many seeds there are; with this power none show a difference below "
+        f"{least} {unit}"
     )
 
 

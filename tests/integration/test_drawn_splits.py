@@ -36,7 +36,7 @@ def ids_of(results, split):
 
 
 def check_draws(results, shared=DRAWS):
-    """Check the parity of each draw that both frameworks read, its labels, and that draws are disjoint, different, and nested in their subsets."""
+    """Check the draws: disjoint, different, subsets nested; of those that both frameworks read, parity and labels."""
     texts = {split: read_lines(str(results / "data" / f"{split}.review")) for split in (*DRAWS, "pool", "test")}
     label_of = dict(zip(texts["pool"], read_lines(str(results / "data" / "pool.label")), strict=True))
     assert len(label_of) == 90 and not set(label_of) & set(texts["test"])
