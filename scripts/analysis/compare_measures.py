@@ -13,24 +13,25 @@ from analysis import inference
 from analysis.arm_pairs import OPTIONS, pair_names
 from analysis.contrasts import Term, interval_of, paired
 from analysis.measured import read_answered, score_runs
-from analysis.scored import by_run, prediction_files, seed_tests, sharing
+from analysis.scored import by_run, clipped, prediction_files, seed_tests, sharing
 from common.arms import ARM, summarise
 from common.entry import run
 from common.frames import read_frame
 from study.tables import write_table
 
 
-def describe_arm(arm, runs, level):
+def describe_arm(arm, runs, level, bounds=None):
     """Return an arm's row of measures/arms.tsv, without the measure.
 
     Args:
         arm: `Arm`.
         runs: its runs, as `analysis.measured.score_runs` returns them.
         level: confidence of the interval.
+        bounds: of the measure's values, which the interval keeps; None: it has none.
     """
     found = summarise([one["score"] for one in runs])
     items = np.stack([one["items"] for one in runs])
-    low, high = interval_of([Term(1, items)], found["mean"], level)
+    low, high = clipped(interval_of([Term(1, items)], found["mean"], level), bounds)
     return {
         **dict(zip(ARM, arm, strict=True)),
         "n_seeds": found["n_seeds"],
@@ -116,7 +117,7 @@ def main(
         facts = {"measure": name, "unit": measures.load(name).UNIT}
         facts["higher_is_better"] = measures.load(name).HIGHER_IS_BETTER
         for arm, its in arms.items():
-            described.append(facts | describe_arm(arm, its, options["level"]))
+            described.append(facts | describe_arm(arm, its, options["level"], measures.bounds(measures.load(name))))
             given = {"measure": name, **dict(zip(ARM, arm, strict=True))}
             scored += [given | {"seed": one["seed"], "score": one["score"]} for one in its]
     write_table(measured_runs, "measured_runs", scored)

@@ -127,14 +127,15 @@ def mean_interval(runs, level):
     """Return the interval (low, high) of an arm's mean over seeds and texts; (None, None) for one seed."""
     if lead_of(runs).exact:
         return inference.mean_interval(items_of(runs), level) or (None, None)
-    return clipped(interval_of([Term(1, items_of(runs))], summarise(scores_of(runs))["mean"], level), lead_of(runs))
+    ends = interval_of([Term(1, items_of(runs))], summarise(scores_of(runs))["mean"], level)
+    return clipped(ends, lead_of(runs).bounds)
 
 
-def clipped(ends, lead):
-    """Return the ends of an interval within the bounds of the measure."""
-    if lead.bounds is None or ends[0] is None:
+def clipped(ends, bounds):
+    """Return the ends of an interval within the bounds of a measure (`measures.bounds`)."""
+    if bounds is None or ends[0] is None:
         return ends
-    return max(ends[0], lead.bounds[0]), min(ends[1], lead.bounds[1])
+    return max(ends[0], bounds[0]), min(ends[1], bounds[1])
 
 
 def contrasted(arms, level, shared=False):

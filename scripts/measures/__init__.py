@@ -88,6 +88,11 @@ def leading(settings):
     return settings.get("measure") or DEFAULT
 
 
+def bounds(measure):
+    """Return the least and greatest value of a measure's module; None where it has none."""
+    return getattr(measure, "BOUNDS", (0.0, 1.0) if measure.UNIT == "share" else None)
+
+
 class Lead:
     """The leading measure of a study, for its tables and figures.
 
@@ -111,7 +116,7 @@ class Lead:
         self.valid, self.test = ("valid_accuracy", "test_accuracy") if ours else ("valid_score", "test_score")
         # Column of tables by epoch.
         self.curve = self.name if ours else "score"
-        self.bounds = getattr(measure, "BOUNDS", (0.0, 1.0) if self.percent else None)
+        self.bounds = bounds(measure)
 
     @property
     def scale(self):

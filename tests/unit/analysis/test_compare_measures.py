@@ -29,6 +29,16 @@ def test_accuracy_as_a_measure_is_what_the_statistics_say(tmp_path):
     assert described["score_low"] == pytest.approx(inference.mean_interval(correct)[0], abs=1e-12)
 
 
+def test_an_interval_keeps_the_bounds_of_its_measure(tmp_path):
+    frame, paths, keys = write_runs(tmp_path, seeds=2)
+    ((arm, runs), _) = scored(frame, paths, keys, "accuracy").items()
+    runs = [
+        runs[k] | {"score": score, "items": np.full_like(runs[k]["items"], score)} for k, score in enumerate((1.0, 0.8))
+    ]
+    free, kept = (compare_measures.describe_arm(arm, runs, 0.95, bounds) for bounds in (None, (0.0, 1.0)))
+    assert free["score_high"] > 1 == kept["score_high"] and kept["score_low"] == max(0, free["score_low"])
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_tables_have_every_run_arm_and_pair_by_every_measure(tmp_path, n_classes):
     _, paths, keys = write_runs(tmp_path, n_classes)
