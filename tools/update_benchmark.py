@@ -74,7 +74,7 @@ def prepare_huggingface(request, sizes, folder):
             os.path.join(start, "conversion.json"),
             {"max_positions": request["longest"], "head": head, "heads_verified": True},
         )
-    n_ids = AutoConfig.from_pretrained(start, local_files_only=True).vocab_size
+    n_ids = AutoConfig.from_pretrained(start, local_files_only=True, trust_remote_code=False).vocab_size
     paths = {}
     for split, n in sizes.items():
         paths[split] = os.path.join(folder, f"{split}-{n}.npz")

@@ -123,7 +123,8 @@ def test_tables_with_named_columns_give_the_same_pairs(tmp_path, name, content, 
         ("a.jsonl", '{"question": "a", "answer": 3}\n', r"row 1 \(line 1\): its answer is 3; write it as text"),
         ("a.jsonl", '{"question": \n', r"row 1 \(line 1\) is not valid JSON"),
         ("a.ndjson", "[1]\n", r"row 1 \(line 1\) is '\[1\]', not an object"),
-        ("a.txt", "a\tb\n", "a.txt is not valid JSON"),
+        ("a.txt", "a\tb\n", "a.txt has no column 'question'"),
+        ("a.dat", "a\tb\n", "a.dat is not valid JSON"),
     ],
 )
 def test_a_bad_table_is_told_with_file_and_row(tmp_path, name, content, message):
