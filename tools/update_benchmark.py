@@ -130,6 +130,14 @@ def seconds(request, folder, updates, n_valid):
     return found["train_seconds"]
 
 
+def one_update(short, longer, more):
+    """Return the seconds of an update, from two trainings of which the longer has so many updates more.
+
+    On a busy machine the longer one may take less time; its whole time then counts: an update is too slow, never free.
+    """
+    return (longer - short) / more if longer > short else longer / (SHORT + more)
+
+
 def measure(request, began):
     """Return what an arm's updates and texts cost.
 
@@ -149,12 +157,12 @@ def measure(request, began):
         # The first training also makes what later ones find made, such as oneDNN's code for a shape.
         seconds(request, folder, SHORT + FIRST, N_VALID)
         short = seconds(request, folder, SHORT, N_VALID)
-        more, update = FIRST, (seconds(request, folder, SHORT + FIRST, N_VALID) - short) / FIRST
-        if update * FIRST < request["budget"]:
-            more = int(min(MOST, max(FIRST, request["budget"] / max(update, 1e-4))))
-            update = (seconds(request, folder, SHORT + more, N_VALID) - short) / more
-        text = (seconds(request, folder, SHORT, N_VALID + MORE_VALID) - short) / MORE_VALID
-    update, text = max(update, 0.0), max(text, 0.0)
+        more, longer = FIRST, seconds(request, folder, SHORT + FIRST, N_VALID)
+        if longer - short < request["budget"]:
+            more = int(min(MOST, max(FIRST, FIRST * request["budget"] / max(longer - short, 1e-4))))
+            longer = seconds(request, folder, SHORT + more, N_VALID)
+        text = max(0.0, (seconds(request, folder, SHORT, N_VALID + MORE_VALID) - short) / MORE_VALID)
+    update = one_update(short, longer, more)
     batch = request["settings"]["batch_size"]
     return {
         "update_seconds": update,

@@ -98,6 +98,12 @@ def test_updates_are_timed_by_the_frameworks_own_training(tmp_path, framework):
     assert found["updates"] >= update_benchmark.FIRST
 
 
+def test_an_update_is_never_free():
+    assert update_benchmark.one_update(1.0, 4.0, 6) == 0.5
+    # The longer training was no longer: all of it counts.
+    assert update_benchmark.one_update(1.0, 0.8, 6) == pytest.approx(0.1)
+
+
 def test_a_benchmark_that_fails_is_no_figure(tmp_path, monkeypatch):
     monkeypatch.setattr(plan_times.sys, "executable", "false")
     with pytest.raises(StudyError, match="the benchmark of one update failed"):
