@@ -60,6 +60,9 @@ def answer(row):
     if row["score_difference_low"]:
         low, high = (signed(row[f"score_difference_{end}"]) for end in ("low", "high"))
         said += f" ({float(row['level']) * 100:.4g} % interval {low} to {high})"
+        # The interval is of this question alone, and the answer of all.
+        if row["answer"] == "open" and not row.get("equal_within") and low[0] == high[0]:
+            said += ", which is not corrected for the other questions; the answer is"
     return f"{said}."
 
 

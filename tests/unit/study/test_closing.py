@@ -12,6 +12,7 @@ QUESTION = {
     "level": "0.95",
     "score_difference_low": "-0.01",
     "score_difference_high": "0.26",
+    "equal_within": "",
     "answer": "open",
 }
 SCORE = {"arm": "my-arm", "mean": "0.79499999", "sd_ddof1": "", "n_seeds": "1"}
@@ -36,3 +37,8 @@ def test_the_end_has_the_answers_a_table_and_the_path(tmp_path):
         f"The report: {tmp_path}/report.html",
     ]
     assert max(map(len, closing(str(tmp_path), 60)[:-1])) < 60
+    # An interval that leaves out 0 beside "Not settled" is explained; one that was asked for equality is not.
+    for margin, said in (("", True), ("0.02", False)):
+        one = QUESTION | {"score_difference_low": "0.01", "equal_within": margin}
+        write_tsv(tmp_path / "questions.tsv", [one], list(QUESTION))
+        assert ("not corrected for the other questions; the answer is." in closing(str(tmp_path), 300)[2]) == said
