@@ -18,12 +18,11 @@ from finetuning.protocol import arm_settings
 from study.addresses import hub_addresses
 from study.pins import mirror_path
 from study.rule_parameters import PUBLISHED_SIZE
+from tools.update_benchmark import PREPARED
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Updates of a training that its start, validation and files are spread over: a shorter run says little of a longer one.
 LEAST_UPDATES = 50
-# The frameworks whose training `tools.update_benchmark` can call.
-TIMED = ("fairseq", "huggingface")
 # Seconds of updates that a benchmark times at least, and after which it is given up.
 BUDGET, PATIENCE = 4.0, 900
 
@@ -123,7 +122,7 @@ def request_of(name, config):
         StudyError: it cannot be timed before it is trained.
     """
     arm, shape = config["finetuning"]["arms"][name], config["checkpoint"]["architecture"]
-    if arm["framework"] not in TIMED:
+    if arm["framework"] not in PREPARED:
         label = frameworks.label(arm["framework"])
         raise StudyError(f"{label} is timed by finished runs only: name some (FROM=results/NAME)")
     if not updates_of(config, name):

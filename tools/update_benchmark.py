@@ -19,8 +19,6 @@ from common.files import read_json, write_json, write_lines
 from finetuning.token_ids import write_token_ids
 from training.batching import count_updates
 
-# Scripts whose `main` trains a run, and is called here.
-TRAINERS = {name: f"frameworks.{name}.train" for name in ("fairseq", "huggingface")}
 # Updates of the shorter run; those by which the longer one has more: first few, then enough for the request's seconds.
 SHORT, FIRST, MOST = 2, 6, 120
 N_VALID, MORE_VALID = 32, 256
@@ -102,7 +100,13 @@ def prepare_fairseq(request, sizes, folder):
     return {"data": data, "architecture": request["architecture"]}
 
 
+# The frameworks whose training is timed here, and how its inputs are written.
 PREPARED = {"fairseq": prepare_fairseq, "huggingface": prepare_huggingface}
+
+
+def trainer(request):
+    """Return the framework's script whose `main` trains a run."""
+    return importlib.import_module(f"frameworks.{request['framework']}.train")
 
 
 def seconds(request, folder, updates, n_valid):
@@ -114,7 +118,7 @@ def seconds(request, folder, updates, n_valid):
     facts = {"arm": "benchmark", "framework": request["framework"], "model": request["model"], "init": "random"}
     outputs = {name: os.path.join(out, name) for name in ("checkpoints", "history", "run", "weights", "tensorboard")}
     os.mkdir(out)
-    importlib.import_module(TRAINERS[request["framework"]]).main(
+    trainer(request).main(
         **inputs,
         **outputs,
         facts=facts,
@@ -152,7 +156,7 @@ def measure(request, began):
             updates, tokens (of an update, on average).
     """
     with tempfile.TemporaryDirectory() as folder:
-        importlib.import_module(TRAINERS[request["framework"]])
+        trainer(request)
         start = time.time() - began
         # The first training also makes what later ones find made, such as oneDNN's code for a shape.
         seconds(request, folder, SHORT + FIRST, N_VALID)

@@ -111,14 +111,8 @@ def answered(row):
         "better": "higher" if measure.HIGHER_IS_BETTER else "lower",
         "level_means": float(row["score_difference"]) == 0 and not row["equal_within"],
         "texts_alone": limited_by_texts(row),
-        "uncorrected": row["answer"] == "open" and not row["equal_within"] and unshown_by_correction(row),
+        "uncorrected": closing.is_uncorrected(row),
     }
-
-
-def unshown_by_correction(row):
-    """Return whether an interval leaves out 0, which the corrected test does not."""
-    low, high = row["score_difference_low"], row["score_difference_high"]
-    return bool(low) and not float(low) <= 0 <= float(high)
 
 
 def limited_by_texts(row):

@@ -43,6 +43,13 @@ def closing(results, width=80):
     return [*lines, f"The report: {os.path.abspath(page)}"]
 
 
+def is_uncorrected(row):
+    """Return whether an open question's interval leaves out 0: it is of this question alone, and the answer of all."""
+    low, high = row["score_difference_low"], row["score_difference_high"]
+    asks_difference = row["answer"] == "open" and not row.get("equal_within")
+    return asks_difference and bool(low) and not float(low) <= 0 <= float(high)
+
+
 def answer(row):
     """Return a question's answer in a sentence.
 
@@ -60,8 +67,7 @@ def answer(row):
     if row["score_difference_low"]:
         low, high = (signed(row[f"score_difference_{end}"]) for end in ("low", "high"))
         said += f" ({float(row['level']) * 100:.4g} % interval {low} to {high})"
-        # The interval is of this question alone, and the answer of all.
-        if row["answer"] == "open" and not row.get("equal_within") and low[0] == high[0]:
+        if is_uncorrected(row):
             said += ", which is not corrected for the other questions; the answer is"
     return f"{said}."
 

@@ -20,7 +20,6 @@ OTHER_MEANINGS = {
     "scripts/study/checkpoint_checks.py": "forms of a fetched checkpoint (checkpoint.fetch)",
     "scripts/training/fairseq_commands.py": "the library",
     "tools/check_settings.py": "the library",
-    "tools/plan_times.py": "frameworks whose updates are timed",
     "tools/update_benchmark.py": "frameworks whose updates are timed",
 }
 

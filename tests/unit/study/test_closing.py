@@ -38,7 +38,7 @@ def test_the_end_has_the_answers_a_table_and_the_path(tmp_path):
     ]
     assert max(map(len, closing(str(tmp_path), 60)[:-1])) < 60
     # An interval that leaves out 0 beside "Not settled" is explained; one that was asked for equality is not.
-    for margin, said in (("", True), ("0.02", False)):
-        one = QUESTION | {"score_difference_low": "0.01", "equal_within": margin}
+    for low, margin, said in (("0.01", "", True), ("0.01", "0.02", False), ("0.0", "", False)):
+        one = QUESTION | {"score_difference_low": low, "equal_within": margin}
         write_tsv(tmp_path / "questions.tsv", [one], list(QUESTION))
         assert ("not corrected for the other questions; the answer is." in closing(str(tmp_path), 300)[2]) == said
