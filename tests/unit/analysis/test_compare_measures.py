@@ -29,7 +29,7 @@ def test_accuracy_as_a_measure_is_what_the_statistics_say(tmp_path):
     assert described["score_low"] == pytest.approx(inference.mean_interval(correct)[0], abs=1e-12)
 
 
-def test_an_interval_keeps_the_bounds_of_its_measure(tmp_path):
+def test_an_interval_keeps_the_bounds_of_its_measure(tmp_path, monkeypatch):
     frame, paths, keys = write_runs(tmp_path, seeds=2)
     ((arm, runs), _) = scored(frame, paths, keys, "accuracy").items()
     runs = [
@@ -37,6 +37,11 @@ def test_an_interval_keeps_the_bounds_of_its_measure(tmp_path):
     ]
     free, kept = (compare_measures.describe_arm(arm, runs, 0.95, bounds) for bounds in (None, (0.0, 1.0)))
     assert free["score_high"] > 1 == kept["score_high"] and kept["score_low"] == max(0, free["score_low"])
+    # The table has them: no accuracy here is as low as these bounds.
+    monkeypatch.setattr(measures, "bounds", lambda measure: (0.0, 0.1))
+    made = [str(tmp_path / f"{name}.tsv") for name in ("scored", "arms", "pairs")]
+    compare_measures.main(str(tmp_path / "runs.tsv"), paths, *made, keys, ["accuracy"])
+    assert {row["score_high"] for row in read_tsv(made[1])} == {"0.1"}
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
