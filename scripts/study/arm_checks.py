@@ -8,14 +8,19 @@ from study.seed_plans import every_seed
 # These keys of an arm concern weights, so only a framework with checkpoints reads them.
 OF_WEIGHTS = ("match", "protocol", "at_update", "freeze", "training")
 
+# An arm with this in place of its settings is left out: a file that goes over another says so.
+LEFT_OUT = "left out"
+
 
 def fill_arms(finetuning):
-    """Give `model: none` and `init: none`, in place, to the arms of frameworks that start from no model.
+    """Remove arms that a later file leaves out; give `model: none` and `init: none` to those without a model.
 
     Args:
-        finetuning: config section `finetuning`, not checked yet.
+        finetuning: config section `finetuning`, not checked yet; changed in place.
     """
     arms = finetuning.get("arms") if isinstance(finetuning, dict) else None
+    for name in [name for name, arm in arms.items() if arm == LEFT_OUT] if isinstance(arms, dict) else []:
+        del arms[name]
     for arm in arms.values() if isinstance(arms, dict) else []:
         name = arm.get("framework") if isinstance(arm, dict) else None
         if name in frameworks.names() and frameworks.load(name).INITS == (frameworks.NONE,):

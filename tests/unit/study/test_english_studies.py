@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from common.errors import StudyError
 from data.build_splits import split_table
 from data.text_tables import read_table
 from study.addresses import table_files
@@ -45,6 +46,15 @@ def test_the_short_form_has_two_seeds_and_fewer_texts(name):
     config, _ = load_study(ROOT, os.path.join(FOLDER, name), QUICK, study="short")
     assert config["finetuning"]["seeds"] == [1, 2]
     assert [config["data"][f"n_{split}"] for split in ("train", "valid", "test")] == [600, 200, 400]
+    whole, _ = load_study(ROOT, os.path.join(FOLDER, name))
+    assert list(config["finetuning"]["arms"]) == [
+        arm for arm in whole["finetuning"]["arms"] if arm not in ("head-only", "probe")
+    ]
+
+
+def test_an_arm_without_settings_is_not_left_out_silently():
+    with pytest.raises(StudyError, match="finetuning.arms.lora"):
+        load_study(ROOT, os.path.join(FOLDER, "sst2.yaml"), finetuning={"arms": {"lora": None}})
 
 
 def test_texts_drawn_of_pairs_with_a_header(tmp_path):
