@@ -63,6 +63,7 @@ def planned(question, spread, alpha, n_seeds, options):
     ends = [(spread.of_items, spread.bound(assurance), spread.n_items) for assurance in (None, ASSURANCE)]
     sds = [math.sqrt(of_seed + noise / spread.n_items) for of_seed, noise in spread.bound()]
     usual = [points * scale for points in DIFFERENCES] if measure.UNIT == "share" else [m * max(sds) for m in MULTIPLES]
+    shown = dict.fromkeys([wanted, *usual])
     least = planning.least_contrast(tail, options.power, spread.of_items, spread.n_items)
     widths = {
         n: [planning.half_width(n, OPTIONS["level"], *some) / scale for some in ends] for n in {3, 5, 10, *n_seeds}
@@ -79,7 +80,7 @@ def planned(question, spread, alpha, n_seeds, options):
         "texts_alone": alone / scale,
         "least": least / scale,
         "wanted": wanted / scale,
-        "rows": [needed(one, tail, options.power, ends, least, scale) for one in [wanted, *usual] if one > 0],
+        "rows": [needed(one, tail, options.power, ends, least, scale) for one in shown if one > 0],
         "curve": [
             (n, *(planning.power(n, wanted, tail, *some) if wanted > 0 else tail for some in ends))
             for n in sorted({*CURVE, *n_seeds})

@@ -76,8 +76,10 @@ def printed(found):
             f"{number(row['assured'], row['reachable']):>20} {texts(row['texts']):>20}"
             for row in one["rows"]
         ]
-        power = "  ".join(f"{n}: {100 * seen:.0f} %" for n, seen, _ in one["curve"] if n <= 20)
-        lines.append(f"  power at {figure(one['wanted'], unit)} by seeds: {power}")
+        # Without a difference there is no power, only the test's level.
+        if one["wanted"] > 0:
+            power = "  ".join(f"{n}: {100 * seen:.0f} %" for n, seen, _ in one["curve"] if n <= 20)
+            lines.append(f"  power at {figure(one['wanted'], unit)} by seeds: {power}")
     part = " (without those of unknown time)" if any(seconds is None for _, seconds, _ in found["sources"]) else ""
     lines += ["", f"seeds      time, one run after the other{part}        disk"]
     lines += [f"{n:5d}      {hours(cost['seconds']):<27} {cost['disk']:>12}" for n, cost in found["costs"]]

@@ -5,6 +5,7 @@ A check takes the root of the tree and a page's text and path, and returns what 
 
 import pathlib
 import re
+import shlex
 
 import pytest
 import yaml
@@ -16,7 +17,7 @@ from study.schema import read_schema
 from support.environments import ROOT
 from tools import config_reference
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "published" / "README.md"]
+PAGES = [ROOT / name / "README.md" for name in ("", "published", "studies")] + [ROOT / "CONTRIBUTING.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / ".github").rglob("*.md"))
 SCHEMA = read_schema(ROOT / "schemas" / "config.schema.yaml")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -67,7 +68,7 @@ def make_knows_its_targets(page, text):
     for span in spans(text):
         for command in re.split(r"&&|;|\|\|", span):
             command = re.match(r"(?:[A-Z_]+=\S+ )*make((?: \S+)*)$", command.strip())
-            words = command[1].split() if command else []
+            words = shlex.split(command[1]) if command else []
             for word in words:
                 name, assigned, _ = word.strip("[]").partition("=")
                 if assigned and name not in VARIABLES:

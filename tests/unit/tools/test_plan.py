@@ -131,6 +131,14 @@ def test_what_these_texts_never_show_is_said(tmp_path, capsys):
     assert "however many seeds; the last column" in (tmp_path / "plan.html").read_text(encoding="utf-8")
 
 
+def test_a_difference_has_one_row_and_no_power_is_named_without_one(tmp_path, capsys):
+    arguments = ("--sd", "0.5", "--texts", "500")
+    named = planned(tmp_path, capsys, *arguments, "--difference", "2", study=asked(tmp_path))
+    assert len([line for line in named.splitlines() if line.split()[:1] == ["2.00"]]) == 1
+    assert "power at 2.00 by seeds: 2:" in named
+    assert "power at" not in planned(tmp_path, capsys, *arguments, study=asked(tmp_path))
+
+
 def test_a_spread_that_others_measured_is_named_with_its_source(tmp_path, capsys):
     given = ["--spread", "roberta-base/rte", "--texts", "300", "--difference", "10"]
     found = planned(tmp_path, capsys, *given, study=asked(tmp_path))
