@@ -1,9 +1,11 @@
 """A common look of all figures, and files with the same bytes at every rebuild."""
 
+import io
 import os
 
 import tasks
-from common.files import atomic_path, sha256
+from common.drawings import compact
+from common.files import atomic_path, sha256, write_text
 
 INK, FAINT, GRID = "#1f2328", "#6a737d", "#e4e7eb"
 # Ids inside an SVG are hashes; without a fixed salt matplotlib draws a new one in every process.
@@ -53,8 +55,9 @@ def save(figure, svg, png, title, *data):
     from matplotlib import pyplot
 
     drawn = " ".join(f"{os.path.basename(path)}={sha256(path)}" for path in data)
-    with atomic_path(svg) as temporary:
-        figure.savefig(temporary, metadata={"Date": None, "Creator": None, "Title": title, "Description": drawn})
+    facts, text = {"Date": None, "Creator": None, "Title": title, "Description": drawn}, io.StringIO()
+    figure.savefig(text, format="svg", metadata=facts)
+    write_text(svg, compact(text.getvalue()))
     with atomic_path(png) as temporary:
         figure.savefig(temporary, metadata={"Software": None, "Title": title})
     pyplot.close(figure)

@@ -171,7 +171,8 @@ def test_arms_are_told_apart_without_colour_and_text_is_text(tmp_path):
     made = [tmp_path / f"arms.{ending}" for ending in ("svg", "png", "tsv")]
     plot_arms.main(paths[0], paths[2], *made, None)
     svg = made[0].read_text(encoding="utf-8")
-    assert re.search(r"<text [^>]*sans-serif[^>]*>Hugging Face, random</text>", svg)
+    style = re.search(r'<text class="(s\d+)"[^>]*>Hugging Face, random</text>', svg)[1]
+    assert re.search(rf"\.{style}{{[^}}]*sans-serif[^}}]*}}", svg)
 
 
 def test_means_stop_where_a_seed_stops():
