@@ -113,6 +113,11 @@ FILTERS = {name: printing(name, show) for name, show in PRINTERS.items()} | {
 }
 
 
+def sort_key(text):
+    """Return a text to sort by; a decimal fraction has six digits, which is more than the page prints."""
+    return f"{float(text):.6g}" if re.fullmatch(r"-?\d+\.\d+", text) else text
+
+
 def cell(text, sort=None, colour=None, code=False, href=None, lang=None):
     """Return a table cell.
 
@@ -128,7 +133,7 @@ def cell(text, sort=None, colour=None, code=False, href=None, lang=None):
         text = ABSENT
     return {
         "text": text if hasattr(text, "__html__") else str(text),
-        "sort": None if sort is None or sort == "" else str(sort),
+        "sort": None if sort is None or sort == "" else sort_key(str(sort)),
         "colour": colour,
         "code": code,
         "href": href,

@@ -8,8 +8,10 @@ A record is written into the page as the attribute `data-of` of the element that
     cell   = FILE|LINE|COLUMN of a table, FILE||PLACE of a JSON file or of the settings (FILE `config`)
 
 FORMAT is the name of a filter of `formats.py`; `check_report` knows each again in its own words, and each formula too.
+In the page FILE, COLUMN and PLACE are their places, from 0, in the list `record-names` of its head, which is shorter.
 """
 
+import collections
 import re
 import statistics
 from urllib.parse import quote
@@ -27,12 +29,36 @@ ARITHMETIC = {
     "t_low": lambda level, *values: interval(level, values)[0],
     "t_high": lambda level, *values: interval(level, values)[1],
 }
+CELL = re.compile(r"([^|;(), ]+)\|(\d*)\|([^|;(), ]+)")
 RECORDED = re.compile(r'<span data-of="([^"]*)">(.*?)</span>', re.DOTALL)
 
 
 def quoted(part):
     """Return a part of a record, without the signs of the grammar, of HTML and of white space."""
     return quote(str(part), safe="/.[]_-=+:")
+
+
+def names_of(records):
+    """Return the files and columns that records name, the most frequent first."""
+    found = collections.Counter()
+    for record in records:
+        for file, _, column in CELL.findall(record):
+            found.update((file, column))
+    return [name for name, _ in found.most_common()]
+
+
+def in_short(record, places):
+    """Return a record with the places of files and columns, of {name: place}, instead of their names."""
+    return CELL.sub(lambda found: f"{places[found[1]]}|{found[2]}|{places[found[3]]}", record)
+
+
+def in_full(record, names):
+    """Return a record with the names of its files and columns; a place that the list lacks stays, and names nothing."""
+
+    def name(place):
+        return names[int(place)] if place.isdecimal() and int(place) < len(names) else place
+
+    return CELL.sub(lambda found: f"{name(found[1])}|{found[2]}|{name(found[3])}", record)
 
 
 class Recorded(str):

@@ -17,7 +17,7 @@ from report.formats import FILTERS, FORMATS, cell, joined, line
 from report.glossary import definition, glossary_of
 from report.inputs import Table
 from report.leading import Shown
-from report.numbers import in_attribute
+from report.numbers import in_attribute, in_short, names_of
 
 FULL_CELL = re.compile(r'<td((?: [^<>]*)?)><span (data-of="[^"]*")>([^<]*)</span></td>')
 
@@ -101,8 +101,11 @@ class Page:
         html = template.render(heading=joined(heading, study), parts=parts)
         # A cell with only a number is that number's element: most are, and the page is smaller.
         html, count = FULL_CELL.sub(r"<td\1 \2>\3</td>", html), itertools.count(1)
+        names = names_of(RECORD.findall(html))
+        places = {name: place for place, name in enumerate(names)}
+        html = html.replace("</title>", f'</title>\n<meta name="record-names" content="{" ".join(names)}">', 1)
         # Rows are counted, so that two numbers that swap places with their records are noticed.
-        return RECORD.sub(lambda found: f'data-of="{next(count)} {found[1]}"', html)
+        return RECORD.sub(lambda found: f'data-of="{next(count)} {in_short(found[1], places)}"', html)
 
     def number(self):
         """Return the number of the next table."""

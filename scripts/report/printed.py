@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from report.constants import CONSTANTS
 from report.marks import Charts
+from report.numbers import in_full
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "wbr", "source", "col"}
 BLOCKS = {"p", "li", "figcaption", "summary", "h1", "h2", "h3", "h4", "footer", "header", "dd", "dt"}
@@ -77,7 +78,7 @@ class Reader:
     def __init__(self, html):
         """Read all of it."""
         self.numbers, self.bare, self.titles, self.charts, self.drawings = [], [], {}, Charts(), []
-        self._section, self._counts = "head", collections.Counter()
+        self._section, self._counts, self._names = "head", collections.Counter(), []
         self._table, self._row, self._cell, self._headings = None, 0, 0, []
         # Where the blocks around this place are, and their texts with holes for numbers.
         self._blocks = [["head", ""]]
@@ -87,6 +88,8 @@ class Reader:
         tag, found = element.tag, element.attrib
         if tag in ("script", "style"):
             return
+        if tag == "meta" and found.get("name") == "record-names":
+            self._names = found.get("content", "").split()
         if tag == "svg":
             self.charts.add(element, f"{self._section}, chart")
             return
@@ -114,7 +117,7 @@ class Reader:
         text, href = "".join(element.itertext()), element.get("href", "#")
         if "data-of" in element.attrib:
             count, _, record = element.get("data-of").partition(" ")
-            self.numbers.append(Number(text, record, self._blocks[-1][0], count))
+            self.numbers.append(Number(text, in_full(record, self._names), self._blocks[-1][0], count))
             for inner in list(element.iter())[1:]:
                 self._attributes(inner.tag, inner.attrib)
             self._blocks[-1][1] += HOLE

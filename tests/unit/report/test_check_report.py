@@ -278,9 +278,10 @@ CIRCLE, BAR = r'<circle [^>]*data-row="\d+".*?</circle>', r'<rect [^>]*data-row=
 # Edits of a page that touch its numbers: the records and marks notice each without a second build.
 EDITS = {
     "a cell": (r'(<td[^>]*data-of="[^"]*">)\d', lambda found: found[1] + "99"),
-    "a record's line": (r"runs\.tsv\|(\d+)(?=\|test_accuracy)", lambda found: f"runs.tsv|{int(found[1]) + 1}"),
-    "a record's column": (r"runs\.tsv\|(\d+)\|test_accuracy", lambda found: f"runs.tsv|{found[1]}|seed"),
-    "a record's file": (r"percent\(runs\.tsv", "percent(nothing.tsv"),
+    "a record's line": (r"(percent\(\d+\|)(\d+)(?=\|)", lambda found: f"{found[1]}{int(found[2]) + 1}"),
+    "a record's column": (r"(percent\(\d+\|\d+\|)\d+", lambda found: f"{found[1]}0"),
+    "a record's file": (r"percent\(\d+\|", "percent(9999|"),
+    "the list of names": (r'(record-names" content=")\S+', lambda found: found[1] + "nothing.tsv"),
     "a number without its record": (r'<span data-of="[^"]*">(\d[^<]*)</span>', lambda found: found[1]),
     "a mark's place": (CIRCLE, moved("cx")),
     "a mark's words": (CIRCLE, lambda found: re.sub(r"(\d+)\.", lambda at: f"{int(at[1]) + 1}.", found[0])),
