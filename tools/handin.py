@@ -22,7 +22,6 @@ from analysis.verdicts import without_names
 from checkpoint import plot_pretraining
 from common.arms import arm_label
 from common.errors import StudyError
-from common.figures import majority_shares, mark_synthetic, set_style
 from common.files import atomic_path, read_json, read_tsv, write_text, write_tsv
 from common.frames import read_frame
 from data.reviews import noun_of
@@ -31,6 +30,7 @@ from report.arm_colours import label_of
 from report.formats import FILTERS
 from report.leading import Shown
 from report.sections.answer.facts import side
+from study.figures import majority_shares, mark_synthetic, set_style
 from study.guests import guests
 from study.products import product
 from tools.checked import check_results

@@ -8,10 +8,10 @@ from analysis.intervals import t_interval
 from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of, sharing
 from common.arms import ARM, summarise
 from common.entry import run
-from common.figures import majority_shares
 from common.files import read_json, write_json
 from common.frames import read_frame
 from data.reviews import noun_of
+from study.figures import majority_shares
 from study.tables import columns_of, frame_rows, write_table
 
 # These are options of the tables in statistics/.

@@ -2,8 +2,8 @@
 
 import frameworks
 from common.arms import ARM, SUMMARY
-from common.figures import FAINT, INK
 from measures import Lead
+from study.figures import FAINT, INK
 
 RUN = [*ARM, "seed"]
 SPLITS = {"valid": "validation", "test": "test, scored after training, chose nothing"}

@@ -4,9 +4,9 @@ import numpy as np
 
 from analysis.looks import looks_of
 from common.arms import arm_label
-from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from data.reviews import noun_of
 from data.words import unit_of
+from study.figures import FAINT, INK, mark_synthetic, save, set_style
 
 # These names of classes are used where the data give none.
 POLARITY = {"0": "negative", "1": "positive"}

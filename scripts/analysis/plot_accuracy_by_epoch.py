@@ -5,10 +5,10 @@ from analysis.looks import limits_of, looks_of
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
-from common.figures import FAINT, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from measures import Lead, capitalised
+from study.figures import FAINT, majority_shares, mark_synthetic, save, set_style
 from study.tables import frame_rows, write_table
 
 TABLE = "curves_data"

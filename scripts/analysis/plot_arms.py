@@ -6,10 +6,10 @@ from analysis.intervals import LEVEL, t_interval
 from analysis.looks import limits_of, looks_of
 from common.arms import ARM, arm_label, scores_by_arm, summarise
 from common.entry import run
-from common.figures import FAINT, INK, majority_shares, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from measures import Lead
+from study.figures import FAINT, INK, majority_shares, mark_synthetic, save, set_style
 from study.tables import frame_rows, write_table
 
 

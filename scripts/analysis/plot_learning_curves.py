@@ -6,11 +6,11 @@ import pandas
 
 from analysis.looks import MARKERS, PALETTE
 from common.entry import run
-from common.figures import FAINT, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from finetuning.learning_curves import REVIEWS
 from measures import Lead
+from study.figures import FAINT, mark_synthetic, save, set_style
 
 # The simple models that are drawn, and their line styles.
 SIMPLE = {"tfidf_words": ":", "tfidf_characters": "--"}

@@ -4,10 +4,10 @@ import pandas
 
 from analysis.looks import PALETTE
 from common.entry import run
-from common.figures import FAINT, INK, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
 from measures import Lead
+from study.figures import FAINT, INK, mark_synthetic, save, set_style
 from study.grids import written
 
 # Each start's colour, mark and line.

@@ -7,8 +7,8 @@ from analysis.measured import read_answered
 from analysis.scored import by_run
 from common.arms import arm_label
 from common.entry import run
-from common.figures import FAINT, mark_synthetic, save, set_style
 from common.files import read_json
+from study.figures import FAINT, mark_synthetic, save, set_style
 from study.tables import write_table
 
 ACROSS = 3

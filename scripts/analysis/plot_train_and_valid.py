@@ -5,9 +5,9 @@ from analysis.looks import looks_of
 from common.arms import arm_label
 from common.entry import run
 from common.errors import StudyError
-from common.figures import INK, mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from study.figures import INK, mark_synthetic, save, set_style
 from study.tables import frame_rows, write_table
 
 METRICS = {"loss": "loss (nats)", "accuracy": "accuracy (%)"}

@@ -2,9 +2,9 @@
 
 from common.entry import run
 from common.errors import StudyError
-from common.figures import mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from study.figures import mark_synthetic, save, set_style
 
 COLOUR = "#0072b2"
 # Legend and line of each split of pretraining.tsv.

@@ -3,8 +3,8 @@
 from analysis.looks import PALETTE
 from analysis.parameter_counts import spaced
 from common.entry import run
-from common.figures import INK, save, set_style
 from common.files import read_tsv
+from study.figures import INK, save, set_style
 
 # Parts of the whole: name, steps of the derivation.
 WHOLE = {

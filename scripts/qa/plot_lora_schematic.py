@@ -5,8 +5,8 @@ import re
 from analysis.looks import PALETTE
 from common.entry import run
 from common.errors import StudyError
-from common.figures import FAINT, save, set_style
 from common.files import read_tsv
+from study.figures import FAINT, save, set_style
 
 # build_lora_ledger writes the adapted matrices in this form: 24 × query_key_value (3072 × 1024).
 MATRICES = re.compile(r"(\d+) × (\w+) \((\d+) × (\d+)\)")

@@ -3,9 +3,9 @@
 from analysis.looks import PALETTE
 from common.entry import run
 from common.errors import StudyError
-from common.figures import mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from study.figures import mark_synthetic, save, set_style
 
 # A smoothed training point averages this many updates: one update has only 4 pairs, and pairs differ.
 WINDOW = 9

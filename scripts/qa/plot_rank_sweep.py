@@ -2,9 +2,9 @@
 
 from analysis.looks import PALETTE
 from common.entry import run
-from common.figures import mark_synthetic, save, set_style
 from common.files import read_json
 from common.frames import read_frame
+from study.figures import mark_synthetic, save, set_style
 
 # Panels: label of the axis, columns with their labels, factor of the values.
 PANELS = (

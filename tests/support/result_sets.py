@@ -19,11 +19,11 @@ from analysis import (
     tabulate_test_accuracy,
 )
 from analysis.epoch_curves import leading_points
-from common.figures import majority_shares
 from common.files import read_json, sha256, write_json, write_lines, write_text, write_tsv
 from common.frames import read_frame
 from finetuning import select_checkpoint
 from report import build_report, check_report
+from study.figures import majority_shares
 from study.questions import REGISTER, register
 from support.frames import write_frame
 from support.report_study import TEMPLATES
@@ -35,7 +35,7 @@ COMMIT = "0123abc"
 
 
 def draw(svg, table):
-    """Write a drawing of nothing that says which table it shows, as `common.figures.save` does."""
+    """Write a drawing of nothing that says which table it shows, as `study.figures.save` does."""
     write_text(svg, SVG.format(Path(table).name, sha256(table)))
 
 

@@ -20,9 +20,9 @@ from analysis.looks import PALETTE, looks_of, padded_limits
 from checkpoint import plot_pretraining
 from common.arms import KNOWN, arms_of
 from common.errors import StudyError
-from common.figures import majority_shares
 from common.files import read_tsv, sha256, write_json, write_tsv
 from common.frames import read_frame
+from study.figures import majority_shares
 from support.arms import facts
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
@@ -153,7 +153,7 @@ def test_the_font_is_matplotlibs_own():
     import matplotlib
     from matplotlib import font_manager
 
-    from common.figures import set_style
+    from study.figures import set_style
 
     set_style()
     assert font_manager.findfont("DejaVu Sans").startswith(matplotlib.get_data_path())
@@ -411,7 +411,7 @@ def test_missing_arm_or_runs_is_a_clear_error(tmp_path):
 def test_the_look_of_figures_costs_no_import_of_seaborn_or_scipy():
     """They take longer to import than most figures to draw, and a study draws in a dozen jobs."""
     code = (
-        "import sys\nfrom common.figures import set_style\nset_style()\nprint({'seaborn', 'scipy'} & set(sys.modules))"
+        "import sys\nfrom study.figures import set_style\nset_style()\nprint({'seaborn', 'scipy'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, capture_output=True, text=True, check=True

@@ -8,12 +8,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from common.errors import StudyError
-from common.figures import majority_shares
 from data.audit_data import describe_splits
 from data.build_splits import split_reviews
 from data.reviews import pair, parse_labels
 from data.stratified import draw
 from frameworks.linear.models import FEATURES, answers, choose, described
+from study.figures import majority_shares
 from tasks.classification import counts
 
 CLASSES = ["delivery", "payment", "product"]

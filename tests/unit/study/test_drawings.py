@@ -4,8 +4,8 @@ import re
 
 from matplotlib import pyplot
 
-from common.drawings import compact
-from common.figures import save, set_style
+from study.drawings import compact
+from study.figures import save, set_style
 
 
 def circle(x, y, r):

@@ -4,8 +4,8 @@ import io
 import os
 
 import tasks
-from common.drawings import compact
 from common.files import atomic_path, sha256, write_text
+from study.drawings import compact
 
 INK, FAINT, GRID = "#1f2328", "#6a737d", "#e4e7eb"
 # Ids inside an SVG are hashes; without a fixed salt matplotlib draws a new one in every process.
