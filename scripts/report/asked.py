@@ -1,15 +1,11 @@
 """The questions that the study asked, each with its answer, and what was not varied."""
 
-import re
-
 import measures
 from analysis.contrasts import to_tell_apart
-from common.arms import arm_label
 from report.forest import forest
 from report.formats import FILTERS, joined
 from report.numbers import derive, has_digit
 from study import closing
-from study.baselines import model_label
 from study.variation import DEFAULT, draw_of, varied
 
 # The short answer by the table's, and its CSS class.
@@ -126,11 +122,8 @@ def limited_by_texts(row):
 def named(contrast, place):
     """Return the name of a contrast's arm for readers; one with a digit is printed as the table has it."""
     name = contrast.split()[place]
-    if several := re.fullmatch(r"best_of\((.*)\)", name):
-        # An operand with digits is printed as the table has it.
-        label = f"best of {several[1].replace(',', ', ')}"
-    else:
-        label = arm_label(model_label(name))
+    # An operand with digits is printed as the table has it.
+    label = closing.operand(name)
     return FILTERS["word"](contrast, place) if has_digit(label) else label
 
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from report import charts
 from report.leading import Shown
 
+# The width of a bold letter of 13 pixels, rather too much.
+LETTER = 7.5
+
 
 @dataclasses.dataclass
 class Strip:
@@ -110,5 +113,7 @@ def drawn(strip, x, top, lead):
         mean, several, f"{name}: mean of {{n_seeds}} seeds {{mean{lead.says}", {"x1": "mean", "x2": "mean"}, x=x,
         where=strip.spread_where,
     )  # fmt: skip
+    # The lines of the largest class and of simple models end at a name's plate.
+    plate = charts.tag("rect", class_="plate", x=6.0, y=top - 3, width=LETTER * len(strip.name) + 8, height=18.0)
     label = charts.tag("text", strip.name, class_="name", x=10.0, y=top + 10)
-    return charts.tag("g", charts.joined([label, spans, means, dots]), data_arm=strip.place), middle + room + 18
+    return charts.tag("g", charts.joined([plate, label, spans, means, dots]), data_arm=strip.place), middle + room + 18

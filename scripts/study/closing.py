@@ -80,9 +80,17 @@ def label(measure):
         return measure.replace("_", " ")
 
 
+def operand(name):
+    """Return an operand of the column `contrast` for readers: an arm, a simple model, or the best of several."""
+    inside = name.removeprefix("best_of(").removesuffix(")")
+    if inside == name:
+        return arm_label(model_label(name))
+    return "the best simple model" if inside == "baselines" else f"the best of {inside.replace(',', ', ')}"
+
+
 def contrast(text):
     """Return a contrast with the arms' names for readers."""
-    names = [arm_label(model_label(name)) for name in text.split()[::2]]
+    names = [operand(name) for name in text.split()[::2]]
     pairs = [f"{a} − {b}" for a, b in zip(names[::2], names[1::2], strict=False)]
     if len(pairs) == 2:
         # The signs of the second pair are turned.

@@ -1,7 +1,7 @@
 """What the terminal says at the end, from tables written here."""
 
 from common.files import write_tsv
-from study.closing import closing
+from study.closing import closing, contrast
 
 QUESTION = {
     "ask": "Does pretraining help?",
@@ -42,3 +42,8 @@ def test_the_end_has_the_answers_a_table_and_the_path(tmp_path):
         one = QUESTION | {"score_difference_low": low, "equal_within": margin}
         write_tsv(tmp_path / "questions.tsv", [one], list(QUESTION))
         assert ("not corrected for the other questions; the answer is." in closing(str(tmp_path), 300)[2]) == said
+
+
+def test_the_best_of_several_is_named_in_words():
+    assert contrast("my-arm - best_of(baselines)") == "my-arm − the best simple model"
+    assert contrast("best_of(a,b) - best_of(c,d)") == "the best of a, b − the best of c, d"
