@@ -114,6 +114,7 @@ def drawn(strip, x, top, lead):
         where=strip.spread_where,
     )  # fmt: skip
     # The lines of the largest class and of simple models end at a name's plate.
-    plate = charts.tag("rect", class_="plate", x=6.0, y=top - 3, width=LETTER * len(strip.name) + 8, height=18.0)
+    corners = f"M6 {charts.shown(top - 3)} h{charts.shown(LETTER * len(strip.name) + 8)} v18 H6 z"
+    plate = charts.tag("path", class_="plate", d=corners)
     label = charts.tag("text", strip.name, class_="name", x=10.0, y=top + 10)
     return charts.tag("g", charts.joined([plate, label, spans, means, dots]), data_arm=strip.place), middle + room + 18

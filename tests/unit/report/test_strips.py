@@ -17,9 +17,7 @@ def test_a_name_lies_on_a_plate_and_no_dot_does():
     names = ["an arm", "an arm with a long name"]
     strips = [Strip(name, place, "#000000", seeds, {}, None) for place, name in enumerate(names)]
     chart = str(strip_chart(strips, "seeds", share=0.5))
-    plates = re.findall(
-        r'<rect class="plate" x="6" y="([\d.]+)" width="([\d.]+)" height="18"/><text class="name"', chart
-    )
+    plates = re.findall(r'<path class="plate" d="M6 ([\d.]+) h([\d.]+) v18 H6 z"/><text class="name"', chart)
     assert len(plates) == 2 and float(plates[0][1]) < float(plates[1][1])
     # Plates come after the lines, so they cover them, and end above the dots.
     assert chart.index("majority") < chart.index("plate")
