@@ -235,6 +235,9 @@ equivalence: $(RUN_STAMP) ## train many seeds the plain and the fast way and tes
 overhead: $(RUN_STAMP) ## time planning, a run with nothing to do, rebuilding the report
 	@PYTHONPATH=scripts python benchmarks/overhead.py $(ARGS)
 
+sizes: ## bytes that git keeps, in all and of the published pages, beside their aims
+	@python3 -m tools.sizes
+
 simulate: $(RUN_STAMP) ## simulate how often the report's words are wrong; rewrites docs/method/simulations.md, in minutes
 	@OMP_NUM_THREADS=1 python -m tools.simulate --processes $(CORES) $(ARGS)
 

@@ -7,6 +7,7 @@ import measures
 from common.errors import StudyError
 from common.files import read_json, sha256
 from finetuning.seals import check_folder
+from tools import packs
 
 CRATE = "ro-crate-metadata.json"
 
@@ -26,13 +27,16 @@ def check_results(folder, needed=()):
     """Check a finished study's records against its seals, and its tables and figures against its crate.
 
     Args:
-        folder: results folder, or a published copy.
+        folder: results folder, or a published study, packed or unpacked, whose list of sums replaces the crate.
         needed: files, relative to the folder, that the caller reads; the crate must hold their hashes.
 
     Raises:
         StudyError: a file is missing or another one, or the crate does not name a needed file.
     """
     check_folder(folder)
+    if os.path.exists(os.path.join(folder, packs.SUMS)):
+        packs.check(folder)
+        return
     hashes = recorded(folder)
     for name, digest in hashes.items():
         path = os.path.join(folder, name)

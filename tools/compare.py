@@ -32,6 +32,7 @@ from report.page import REVIEWS, Page
 from report.printed import Reader
 from report.records import Sources
 from report.strips import Strip, strip_chart
+from tools import packs
 from tools.checked import CRATE, check_results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -74,6 +75,11 @@ class Side:
                 studies, or see `check_runs`.
         """
         place, _, wanted = place.partition(":")
+        if packs.is_packed(place):
+            raise StudyError(
+                f"{place} is packed, and links to its tables would lead nowhere: unpack it by `python -m tools.packs "
+                f"{place} FOLDER` and name FOLDER"
+            )
         self.folder = place if os.path.isdir(place) else None
         self.table = os.path.join(place, "runs.tsv") if self.folder else place
         if self.folder and os.path.exists(os.path.join(place, CRATE)):

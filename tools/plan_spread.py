@@ -22,6 +22,7 @@ from study.baselines import linear_arms
 from study.freshness import flat
 from study.questions import measure_of, sides
 from study.variation import draw_of
+from tools import packs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Pilot:
     """A finished study whose runs tell of another's spread.
 
     Attributes:
-        folder: its results, or a published copy.
+        folder: its results, or a published study.
+        place: the folder that its files are read from: a packed study is unpacked.
         rows: its runs.tsv.
         settings: {arm: settings that its first run recorded}.
     """
@@ -66,13 +68,13 @@ class Pilot:
         Raises:
             StudyError: the folder has no runs.
         """
-        self.folder = folder
+        self.folder, self.place = folder, packs.opened(folder)
         table = os.path.join(folder, "runs.tsv")
         if not os.path.isfile(table):
             raise StudyError(f"{table} is missing: name the results of a finished study, such as results/embedded")
         self.rows, self.settings, self.records = read_tsv(table), {}, {}
         for row in self.rows:
-            path = os.path.join(folder, "finetuning", row["arm"], f"seed{row['seed']}", "run.json")
+            path = os.path.join(self.place, "finetuning", row["arm"], f"seed{row['seed']}", "run.json")
             record = read_json(path) if row["arm"] not in self.settings and os.path.isfile(path) else None
             if record:
                 protocol = record.get("settings") or record.get("protocol") or {}
@@ -109,7 +111,7 @@ class Pilot:
         Raises:
             StudyError: the pilot has no predictions of it, or its labels are not of a kind that the measure is for.
         """
-        paths = sorted(glob.glob(os.path.join(glob.escape(self.folder), "predictions", arm, "seed*.tsv")))
+        paths = sorted(glob.glob(os.path.join(glob.escape(self.place), "predictions", arm, "seed*.tsv")))
         if not paths:
             raise StudyError(f"{self.folder} has no predictions of {arm}: name a pilot that has")
         loaded, scores, items = measures.load(measure), [], []

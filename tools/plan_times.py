@@ -63,7 +63,7 @@ def same_model(pilot, arm, name, config):
         return False
     if batch is not None and batch != arm_settings(config["finetuning"], name).get("batch_size"):
         return False
-    symbols = os.path.join(pilot.folder, "parameters", "symbols.tsv")
+    symbols = os.path.join(pilot.place, "parameters", "symbols.tsv")
     if ours["model"] != CHECKPOINT or not os.path.isfile(symbols):
         return True
     values = {row["symbol"]: row["study_value"] for row in read_tsv(symbols)}

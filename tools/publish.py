@@ -1,8 +1,8 @@
-"""Copy a finished study's report and the files that it and its crate name to published/STUDY; its results to the pages.
+"""Pack a finished study's report and the files that it and its crate name in published/STUDY; its results to the pages.
 
 Run by hand: `python -m tools.publish STUDY`, where STUDY is the name of a file of studies/. Two pages are made beside
-the copies: the study against the published numbers (`tools.compare`), where they have an arm in common, and command,
-machine, time and versions.
+the report: the study against the published numbers (`tools.compare`), where they have an arm in common, and command,
+machine, time and versions. What stays as a file, and what is packed: see `tools.packs`.
 The results go to published/README.md, whole, and to README.md, in short, where that page has the study's marks.
 Texts of reviews and weights are never copied.
 """
@@ -23,7 +23,7 @@ from study.baselines import linear_arms, model_label
 from study.configuration import load_study
 from study.guests import gathered, guests
 from study.seed_plans import TABLE, trained_seeds
-from tools import compare
+from tools import compare, packs
 from tools.checked import check_measure, check_results
 from tools.published_answers import answers, in_short
 from tools.published_conclusions import PUBLISHED, conclusions
@@ -124,18 +124,22 @@ def made(results, config, compared):
             f"# The {name} study as published",
             "",
             f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` runs this study{first}; "
-            f"`python -m tools.publish {name}` copied it here. To compare yours: `diff -r "
-            f"results/{name}/predictions published/{name}/predictions`; no output means identical predictions.",
+            f"`python -m tools.publish {name}` packed it here.",
             "",
+            f"- [records.tar.xz](records.tar.xz) has every record and table; `python -m tools.packs published/{name} "
+            f"FOLDER` unpacks it. To compare your predictions: `diff -r results/{name}/predictions "
+            "FOLDER/predictions`; no output means identical predictions.",
+            f"- `python -m tools.restore {name} [--mirror FOLDER]` makes every table, figure and page again from the "
+            "records, without training, and compares them with [SHA256SUMS](SHA256SUMS). The pages' links to tables "
+            f"and figures that are not here work in `results/{name}` afterwards.",
             f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
             f"- First started {min(r['started'] for r in records)}, last ended {max(r['ended'] for r in records)}.",
             f"- Commit: {every(record['commit'] for record in records)}.",
             f"- Precision {every(r['precision'] for r in records)}, threads {every(r['threads'] for r in records)}.",
             f"- Versions: {versions}.",
-            "- [The report](report.html), [against the published numbers](comparison.html); the tables beside them are "
-            "those that both rest on."
+            "- [The report](report.html), [against the published numbers](comparison.html)."
             if compared
-            else "- [The report](report.html); the tables beside it are those that it rests on.",
+            else "- [The report](report.html).",
             "",
         ]
     )
@@ -373,14 +377,16 @@ def main(results, config, folder, pages):
         if compared:
             compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
         write_text(os.path.join(temporary, "README.md"), made(results, config, compared))
+        packs.pack(temporary)
     link = [os.path.relpath(folder, os.path.dirname(page)) for page in pages]
-    whole = with_block(whole, block(folder, link[0]), *between)
+    unpacked = packs.opened(folder)
+    whole = with_block(whole, block(unpacked, link[0]), *between)
     write_text(pages[0], whole)
     if CONCLUSIONS[0] in whole:
         there = [os.path.join(os.path.dirname(folder), name) for name in studies_on(whole)]
         write_text(pages[0], with_block(whole, conclusions(there), *CONCLUSIONS))
     if brief[0] in short:
-        write_text(pages[1], with_block(short, summary(folder, link[1]), *brief))
+        write_text(pages[1], with_block(short, summary(unpacked, link[1]), *brief))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import os
 
 from common.files import read_tsv
-from tools import compare
+from tools import compare, packs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLISHED = os.path.join(ROOT, "claims", "published_runs.tsv:published")
@@ -42,7 +42,7 @@ def conclusions(folders):
         folders: those of published studies, in the order of the columns; the page lies beside them.
     """
     folders = [folder for folder in folders if is_asked(folder)]
-    sides = [compare.Side(PUBLISHED), *map(compare.Side, folders)]
+    sides = [compare.Side(PUBLISHED), *(compare.Side(packs.opened(folder)) for folder in folders)]
     names = [os.path.basename(folder) for folder in folders]
     head = ["conclusion of the reports", "source", "the lab's runs", *(f"[{name}]({name})" for name in names)]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]

@@ -1,8 +1,9 @@
-"""Rebuild a published study's results folder from its records, to make its tables and page anew without training.
+"""Rebuild a published study's results folder from its records without training, and compare it with what was published.
 
 Run by hand: `python -m tools.restore STUDY [--mirror FOLDER]`, where STUDY is the name of a file of studies/ with a
-folder in published/. Records (runs, predictions, what was read from weights) are copied to results/<study>; texts are
-downloaded again; every derived file is computed. `python -m tools.publish STUDY` publishes the result.
+folder in published/. Records (runs, predictions, what was read from weights) are unpacked to results/<study>; texts are
+downloaded again; every table, figure and page is computed and compared with its published SHA-256.
+`python -m tools.publish STUDY` publishes the result.
 """
 
 import argparse
@@ -13,15 +14,19 @@ import subprocess
 import sys
 
 from common.errors import StudyError
+from common.files import read_json, sha256
 from finetuning.seals import sealed_files, write_seal
 from study.configuration import load_study
 from study.guests import guests
 from study.products import page_rules
-from tools.checked import check_results
+from tools import packs
+from tools.checked import CRATE, check_results
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # These tables are read from weights, corpora or logs, which are not published.
 KEPT = (
+    # The register says when each question was asked, which no rebuild may change.
+    "questions.json",
     "audit.tsv",
     "weights.tsv",
     "parameter_ledger.tsv",
@@ -33,8 +38,12 @@ KEPT = (
     "benchmarks",
     *(place for guest in guests().values() for place in guest.records),
 )
-# These rules restore the texts, fit the simple models and record the settings.
-EXTRA = ("build_splits", "draw_subset", "finetune_linear", "evaluate_linear", "record_settings")
+# These rules restore the texts and record the settings.
+EXTRA = ("build_splits", "draw_subset", "record_settings")
+# Simple models are records like other runs; these rules fit them again, with other times in their records.
+REFIT = ("finetune_linear", "evaluate_linear")
+# These files name the commit that built them.
+BUILT = ("report.html", "report_numbers.tsv", CRATE)
 
 
 def restored_rules():
@@ -46,12 +55,13 @@ def copy_records(source, target):
     """Copy a published study's records to a results folder that is not there yet.
 
     Args:
-        source: folder of the published study.
+        source: folder of the published study, packed or not.
         target: folder to make.
 
     Raises:
-        StudyError: the results folder is there, or a published file is not the one that its crate names.
+        StudyError: the results folder is there, or a published file is not the one that was published.
     """
+    source = packs.opened(source)
     check_results(source)
     if os.path.exists(target):
         raise StudyError(f"{target} is there; move it away, since its results would be overwritten")
@@ -69,24 +79,64 @@ def copy_records(source, target):
             write_seal(seal, **{name: file for name, file in sealed_files(seal).items() if os.path.exists(file)})
 
 
+def built_by(folder):
+    """Return the commit that built a study's page, by its crate."""
+    graph = read_json(os.path.join(folder, CRATE))["@graph"]
+    return next((entity["softwareVersion"] for entity in graph if entity.get("name") == "build_report"), "")
+
+
+def compared(results, published):
+    """Return whether a rebuilt study has the published files, and a sentence that says so or names those that differ.
+
+    Args:
+        results: folder of the rebuilt study.
+        published: folder of the published one, packed.
+    """
+    sums = {name: digest for name, digest in packs.listed(published).items() if name != packs.PACK}
+    paths = {name: os.path.join(results, name) for name in sums}
+    lacking = [name for name, path in paths.items() if not os.path.exists(path)]
+    other = [name for name, path in paths.items() if name not in lacking and sha256(path) != sums[name]]
+    said = [f"{len(sums) - len(lacking) - len(other)} of {len(sums)} files the same as in {published}"]
+    commits = [built_by(folder) for folder in (packs.opened(published), results)]
+    named = [name for name in other if name in BUILT] if len(set(commits)) == 2 else []
+    if named:
+        said.append("{} name the commit that built them, {} there and {} here".format(", ".join(named), *commits))
+    faults = [name for name in other if name not in named]
+    said += [f"missing: {', '.join(lacking)}"] if lacking else []
+    said += [f"not the same: {', '.join(faults)}"] if faults else []
+    return not lacking and not faults, "; ".join(said)
+
+
 def main(arguments):
-    """Restore a study and build its page."""
+    """Restore a study, build its page and compare it with the published one."""
     parser = argparse.ArgumentParser(prog="python -m tools.restore", description=__doc__)
     parser.add_argument("study", help="name of a file of studies/")
     parser.add_argument("--mirror", help="folder laid out HOST/PATH that stands in for the network")
+    parser.add_argument("--refit", action="store_true", help="also fit the simple models again, from the texts")
     parser.add_argument("--cores", default="1")
     chosen = parser.parse_args(arguments)
     file = os.path.join("studies", f"{chosen.study}.yaml")
     config, _ = load_study(ROOT, file, **({"mirror": chosen.mirror} if chosen.mirror else {}))
     results = os.path.join("results", config["study"])
-    copy_records(os.path.join(ROOT, "published", chosen.study), results)
+    published = os.path.join("published", chosen.study)
+    copy_records(os.path.join(ROOT, published), results)
     source = config["data"]["source"]
-    rules = [*restored_rules(), *EXTRA, *([] if source in ("embedded", "table") else [f"retrieve_{source}"])]
+    rules = [
+        *restored_rules(),
+        *EXTRA,
+        *(REFIT if chosen.refit else ()),
+        *([] if source in ("embedded", "table") else [f"retrieve_{source}"]),
+    ]
     # `all` is not used because it also requires the audit's other files.
     targets = [os.path.join(results, name) for name in ("report_numbers.tsv", "settings.json")]
     command = ["snakemake", *targets, "--cores", chosen.cores, "--rerun-triggers", "mtime", "--configfile", file]
     command += ["--config", f"mirror={chosen.mirror}"] if chosen.mirror else []
-    return subprocess.run([*command, "--allowed-rules", *rules], check=False).returncode
+    code = subprocess.run([*command, "--allowed-rules", *rules], check=False).returncode
+    if code or not packs.is_packed(published):
+        return code
+    same, sentence = compared(results, published)
+    print(f"restore: {sentence}")
+    return 0 if same else 1
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import sys
 
 from common.errors import StudyError
 from common.files import read_json, read_tsv
+from tools import packs
 from tools.checked import CRATE, check_results
 
 # A run's entry is found by this tag when the study is copied again.
@@ -34,7 +35,7 @@ def finished_runs(results):
     """Return the runs of a finished study, in the order of runs.tsv.
 
     Args:
-        results: results folder.
+        results: results folder, or a published study.
 
     Returns:
         list[dict]: study, arm, seed, key (a digest of the run's record and results), parameters, tags, epochs
@@ -43,6 +44,7 @@ def finished_runs(results):
     Raises:
         StudyError: the study is not finished, or its files are not the recorded ones.
     """
+    results = packs.opened(results)
     if not os.path.exists(os.path.join(results, CRATE)):
         raise StudyError(f"{results} has no {CRATE}: finish the study first (make study)")
     check_results(results)

@@ -6,6 +6,7 @@ import re
 import shutil
 import xml.etree.ElementTree
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from study.configuration import load_study
 from study.tables import faults, name_of
 from support import studies
 from support.snakemake_report import dead_links
+from tools import packs
 from tools import publish as publish_study
 
 # The tiny study counts as set-up of the first test that needs it.
@@ -291,10 +293,15 @@ def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tm
     start, end = publish_study.marks(config["study"], "summary")
     readme.write_text(f"{start} old {end}", encoding="utf-8")
     publish_study.main(str(results), config, str(folder), pages)
-    assert publish_study.summary(str(folder), "docs") in readme.read_text(encoding="utf-8")
+    unpacked, sums = Path(packs.opened(str(folder))), packs.listed(folder)
+    assert publish_study.summary(str(unpacked), "docs") in readme.read_text(encoding="utf-8")
     records = [f"finetuning/fairseq-random/seed1/{name}" for name in publish_study.RECORDS]
     for name in {*publish_study.FILES, *publish_study.links(results / "report.html"), *records}:
+        digest = sha256(unpacked / name) if (unpacked / name).exists() else sums[name]
+        assert digest == sha256(results / name)
+    for name in ("report.html", "figures/arms.svg", "test_accuracy.tsv"):
         assert (folder / name).read_bytes() == (results / name).read_bytes()
+    assert not (folder / "finetuning").exists() and not (folder / "figures" / "arms.png").exists()
     assert (results / "test_accuracy.md").read_text(encoding="utf-8").strip() in page.read_text(encoding="utf-8")
     assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")
     made = (folder / "README.md").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ import sys
 import yaml
 
 from support import warm
+from tools import packs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -106,6 +107,19 @@ def every_table():
 def published_studies():
     """Return the names of the studies whose reports are published."""
     return sorted(path.parent.name for path in pathlib.Path(ROOT, "published").glob("*/report.html"))
+
+
+def published(study):
+    """Return the folder with a published study's records and tables: unpacked, once a process."""
+    return pathlib.Path(packs.opened(os.path.join(ROOT, "published", study)))
+
+
+def published_files(study):
+    """Return the names of a published study's tables, figures and pages, those included that a rebuild makes."""
+    folder = os.path.join(ROOT, "published", study)
+    if packs.is_packed(folder):
+        return sorted({*packs.listed(folder), *packs.WRITTEN})
+    return sorted(str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 
 def merged(base, changes):

@@ -249,7 +249,7 @@ def test_predictions_of_other_data_are_named(tmp_path, study):
 
 def test_the_records_of_the_published_study_are_accepted(tmp_path):
     """They give the published rows."""
-    home = f"{studies.ROOT}/published/open"
+    home = studies.published("open")
     published = read_tsv(f"{home}/runs.tsv")
     found = [(row["arm"], row["seed"]) for row in published]
     places = [f"{home}/finetuning/{arm}/seed{seed}" for arm, seed in found]

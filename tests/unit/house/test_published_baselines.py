@@ -12,20 +12,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.studies import ROOT
+from support.studies import ROOT, published
 
 HOME = os.path.join(ROOT, "published")
 STUDIES = sorted(name for name in os.listdir(HOME) if os.path.exists(os.path.join(HOME, name, "statistics")))
 
 
 def rows_of(*place):
-    with open(os.path.join(HOME, *place), encoding="utf-8", newline="") as handle:
+    study, *rest = place
+    with open(os.path.join(published(study), *rest), encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle, delimiter="\t"))
 
 
 def answers_of(study, arm):
     """(seeds, texts): 1 where an arm's run answers right, in the order of the seeds."""
-    folder = os.path.join(HOME, study, "predictions", arm)
+    folder = os.path.join(published(study), "predictions", arm)
     files = sorted(name for name in os.listdir(folder) if name.endswith(".tsv"))
     return np.array(
         [[row["label"] == row["prediction"] for row in rows_of(study, "predictions", arm, file)] for file in files],

@@ -8,7 +8,7 @@ from analysis import choose_recipes, compare_recipes
 from common.files import read_tsv
 from finetuning.recipes import compared_recipes, tried_recipes
 from study.configuration import load_study
-from support.studies import ROOT
+from support.studies import ROOT, published
 
 PUBLISHED = sorted(
     name
@@ -23,7 +23,7 @@ def predictions_of(folder, row):
 
 @pytest.mark.parametrize("study", PUBLISHED)
 def test_every_published_accuracy_is_that_of_the_published_predictions(study):
-    folder = os.path.join(ROOT, "published", study)
+    folder = str(published(study))
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
     assert runs
     for run in runs:
@@ -34,7 +34,7 @@ def test_every_published_accuracy_is_that_of_the_published_predictions(study):
 
 
 def test_the_tables_of_recipes_are_made_anew_from_the_predictions(tmp_path):
-    folder = os.path.join(ROOT, "published", "recipes")
+    folder = str(published("recipes"))
     config, _ = load_study(ROOT, os.path.join(ROOT, "studies", "recipes.yaml"))
     runs = read_tsv(os.path.join(folder, "runs.tsv"))
     names = ("recipes.tsv", "recipes/differences.tsv", "recipes/interactions.tsv", "recipes/runs.tsv")
@@ -49,5 +49,5 @@ def test_the_tables_of_recipes_are_made_anew_from_the_predictions(tmp_path):
         *made[1:3],
     )
     for name in names:
-        with open(os.path.join(folder, name), "rb") as published:
-            assert (tmp_path / name).read_bytes() == published.read(), name
+        with open(os.path.join(folder, name), "rb") as kept:
+            assert (tmp_path / name).read_bytes() == kept.read(), name

@@ -8,10 +8,11 @@ import yaml
 
 from common.files import read_tsv
 from support import recompute_questions
+from support.studies import published, published_studies
 from tools.published_answers import answers
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-STUDIES = sorted(path.parent.name for path in ROOT.glob("published/*/ro-crate-metadata.json"))
+STUDIES = published_studies()
 NUMBERS = ("score_difference", "score_difference_low", "score_difference_high", "p", "p_holm")
 WORDS = ("tested", "answer", "n_family", "n_runs_then", "n_seeds_each", "n_test")
 
@@ -22,7 +23,7 @@ def asked(study):
 
 def differing(study, rows):
     """Return what the table of a study's answers says otherwise than the recomputation."""
-    found = recompute_questions.answers(ROOT / "published" / study, asked(study))
+    found = recompute_questions.answers(published(study), asked(study))
     wrong = [f"{row['ask']}: not asked" for row in rows if row["ask"] not in found]
     for row in (row for row in rows if row["ask"] in found):
         other = found[row["ask"]]
@@ -70,5 +71,5 @@ def test_it_shares_nothing_with_the_project():
 def test_the_page_of_results_has_every_answer(study):
     """The lines are made of the table, so a word or number that is edited on the page is noticed."""
     page = (ROOT / "published" / "README.md").read_text(encoding="utf-8")
-    lines = answers(ROOT / "published" / study)
+    lines = answers(published(study))
     assert len(lines) > 3 and "\n".join(lines) in page

@@ -17,10 +17,11 @@ from common.errors import StudyError
 from common.files import read_json, sha256, write_json
 from report import record_provenance
 from study.products import generated_rules, page_rules
+from support.studies import published, published_studies
+from tools import packs
 from tools.publish import crate_files
 
 ROOT = Path(__file__).resolve().parents[3]
-PUBLISHED = sorted(path.parent.name for path in (ROOT / "published").glob("*/ro-crate-metadata.json"))
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SETTINGS = {"study": "tiny", "mirror": "/somewhere/here", "finetuning": {"seeds": [1]}}
 
@@ -177,17 +178,20 @@ def test_a_file_of_no_known_kind_is_named():
         record_provenance.encoding("a/model.bin")
 
 
-@pytest.mark.parametrize("study", PUBLISHED)
-def test_a_published_crate_names_what_lies_beside_it(study):
-    graph = read_json(ROOT / "published" / study / "ro-crate-metadata.json")["@graph"]
+@pytest.mark.parametrize("study", published_studies())
+def test_a_published_crate_names_what_is_packed_beside_it_and_what_a_rebuild_makes(study):
+    folder = published(study)
+    graph = read_json(folder / "ro-crate-metadata.json")["@graph"]
+    made = packs.listed(folder) if (folder / packs.SUMS).exists() else {}
     files = [entity for entity in graph if entity["@type"] == "File"]
     assert len(files) > 30
     for entity in files:
-        path = ROOT / "published" / study / unquote(entity["@id"])
-        assert path.is_file(), entity["@id"]
+        path = folder / unquote(entity["@id"])
+        assert path.is_file() or entity["@id"] in made, entity["@id"]
         if "sha256" in entity:
-            assert sha256(path) == entity["sha256"], entity["@id"]
-    assert crate_files(ROOT / "published" / study) == [entity["name"] for entity in files]
+            there = sha256(path) if path.is_file() else made[entity["@id"]]
+            assert there == entity["sha256"], entity["@id"]
+    assert crate_files(folder) == [entity["name"] for entity in files]
 
 
 def test_missing_predictions_are_named(tmp_path):

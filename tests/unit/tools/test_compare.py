@@ -12,7 +12,7 @@ from common.errors import StudyError
 from common.files import read_tsv, write_json, write_tsv
 from lab import claims
 from study.tables import columns_of
-from support.studies import published_studies
+from support.studies import published, published_studies
 from tools import compare as compare_studies
 
 COLUMNS = ("study", "arm", "framework", "model", "init", "seed", "test_accuracy", "n_test")
@@ -87,7 +87,7 @@ def test_questions_asked_alike_have_both_answers(tmp_path, first, second, agree)
 
 @pytest.mark.parametrize("name", published_studies())
 def test_a_study_has_the_interval_that_its_report_has(name):
-    side = compare_studies.Side(str(Path(PUBLISHED).parents[1] / "published" / name))
+    side = compare_studies.Side(str(published(name)))
     pairs, rows = compare_studies.pairs_in(side), read_tsv(os.path.join(side.folder, "statistics", "pairs.tsv"))
     assert rows
     for row in rows:

@@ -100,7 +100,7 @@ def test_other_measures_are_planned_from_a_pilots_texts(tmp_path, capsys, measur
     (line,) = [line for line in found.splitlines() if line.startswith("  spread ")]
     (sd,) = re.findall(r"SD over seeds ([\d.]+), [\d.]+$", line)
     # By hand, from the pilot's runs.
-    arm = os.path.join(PILOT, "predictions", "pretrained-lr1e-5-epochs5")
+    arm = os.path.join(studies.published("recipes"), "predictions", "pretrained-lr1e-5-epochs5")
     tables = [pandas.read_csv(os.path.join(arm, f"seed{seed}.tsv"), sep="\t") for seed in (1, 2, 3)]
     of_sklearn = {
         "macro_f1": lambda one: 100 * f1_score(one["label"], one["prediction"], average="macro"),

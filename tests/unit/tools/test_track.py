@@ -7,27 +7,25 @@ import pytest
 
 from common.errors import StudyError
 from common.files import read_tsv
-from support.environments import ROOT
+from support.studies import published
 from tools import track
-
-OPEN = ROOT / "published" / "open"
 
 
 @pytest.fixture
 def results(tmp_path):
     """A copy of the open study, finished and published."""
-    return str(shutil.copytree(OPEN, tmp_path / "open"))
+    return str(shutil.copytree(published("open"), tmp_path / "open"))
 
 
 def curve(arm, seed, split, metric):
     """The values of a run by epoch, as history.tsv has them."""
-    rows = read_tsv(OPEN / "history.tsv")
+    rows = read_tsv(published("open") / "history.tsv")
     its = [row for row in rows if (row["arm"], row["seed"], row["split"], row["metric"]) == (arm, seed, split, metric)]
     return {int(row["epoch"]): float(row["value"]) for row in its}
 
 
 def test_runs_are_those_of_the_studys_files(results):
-    runs, rows = track.finished_runs(results), read_tsv(OPEN / "runs.tsv")
+    runs, rows = track.finished_runs(results), read_tsv(published("open") / "runs.tsv")
     assert [(run["arm"], run["seed"]) for run in runs] == [(row["arm"], row["seed"]) for row in rows]
     assert [run["scores"]["test_accuracy"] for run in runs] == [float(row["test_accuracy"]) for row in rows]
     assert len({run["key"] for run in runs}) == len(runs)
@@ -59,7 +57,7 @@ def test_mlflow_gives_back_what_was_copied_and_has_each_run_once(results, monkey
     client = mlflow.MlflowClient(f"sqlite:///{results}/tracking/mlflow.db")
     found = client.search_runs([client.get_experiment_by_name("open").experiment_id])
     by_name = {run.info.run_name: run for run in found}
-    for row in read_tsv(OPEN / "runs.tsv"):
+    for row in read_tsv(published("open") / "runs.tsv"):
         run = by_name.pop(f"{row['arm']}/seed{row['seed']}")
         assert run.data.metrics["test_accuracy"] == float(row["test_accuracy"]) and run.info.status == "FINISHED"
         losses = {one.step: one.value for one in client.get_metric_history(run.info.run_id, "train/loss")}
