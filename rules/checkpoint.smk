@@ -1,6 +1,7 @@
 """The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
 
 from study.addresses import checkpoint_files, kept_file, kept_updates
+from study.pretrainings import folder_of, further_seeds, pretraining_seeds, settings_of, varies_checkpoint
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
 SOURCE = config["checkpoint"]["source"]
@@ -10,6 +11,10 @@ FETCHED_COMPARISON = []
 KEPT = kept_updates(config)
 KEEP = config["checkpoint"]["pretraining"]["keep"] or []
 FACTORIZES = config["checkpoint"]["pretraining"]["word_init"] == "cooccurrence"
+# The seeds of the pretrainings beside the first, whose files are in folders of their own.
+FURTHER = further_seeds(config) if SOURCE == "pretrain" and varies_checkpoint(config["finetuning"]) else []
+# The folders of all pretrainings by their seeds.
+PRETRAINED = {seed: f"checkpoint/{folder_of(config, seed)}".rstrip("/") for seed in pretraining_seeds(config)}
 
 
 if SOURCE != "pretrain":
@@ -153,9 +158,18 @@ if SOURCE == "pretrain":
                 runtime=grow("1h"),
             params:
                 width=ARCHITECTURE["width"],
-                seed=config["checkpoint"]["pretraining"]["seed"],
+                seed=pretraining_seeds(config)[0],
             script:
                 "../scripts/checkpoint/factorize_cooccurrences.py"
+
+        if FURTHER:
+
+            use rule factorize_cooccurrences as factorize_again with:
+                output:
+                    vectors="<results>/checkpoint/seed{seed}/word_vectors.npy",
+                params:
+                    width=ARCHITECTURE["width"],
+                    seed=lambda wildcards: int(wildcards.seed),
 
     rule pretrain:
         input:
@@ -178,15 +192,43 @@ if SOURCE == "pretrain":
         params:
             **({"keep": KEEP} if KEEP else {}),
             architecture=ARCHITECTURE,
-            # Settings that do not affect the training are left out.
-            pretraining={
-                key: of
-                for key, of in config["checkpoint"]["pretraining"].items()
-                if key not in ("keep", "word_init") and (of or key not in ("short_blocks", "first_token_weight"))
-            },
+            pretraining=settings_of(config),
             states=state("pretrain"),
         script:
             "../scripts/checkpoint/pretrain.py"
+
+    if FURTHER:
+
+        # The same corpus and tokenizer with another seed, so that all runs see the same token ids.
+        use rule pretrain as pretrain_again with:
+            input:
+                **({"vectors": "<results>/checkpoint/seed{seed}/word_vectors.npy"} if FACTORIZES else {}),
+                data="<results>/checkpoint/corpus-bin",
+            output:
+                **({"kept": [f"<results>/checkpoint/seed{{seed}}/{kept_file(at)}" for at in KEEP]} if KEEP else {}),
+                history="<results>/checkpoint/seed{seed}/pretraining.tsv",
+                model="<results>/checkpoint/seed{seed}/model.pt",
+                tensorboard=directory("<results>/checkpoint/seed{seed}/tensorboard"),
+            params:
+                **({"keep": KEEP} if KEEP else {}),
+                architecture=ARCHITECTURE,
+                pretraining=lambda wildcards: settings_of(config, int(wildcards.seed)),
+                states=state("pretrain/seed{seed}"),
+
+        rule tabulate_pretrainings:
+            input:
+                histories=[f"<results>/{folder}/pretraining.tsv" for folder in PRETRAINED.values()],
+                models=[f"<results>/{folder}/model.pt" for folder in PRETRAINED.values()],
+            output:
+                **outputs("tabulate_pretrainings"),
+            localrule: True
+            conda:
+                "../envs/data.yaml"
+            params:
+                seeds=list(PRETRAINED),
+                folders=list(PRETRAINED.values()),
+            script:
+                "../scripts/checkpoint/tabulate_pretrainings.py"
 
 
 # This is separate from the weights, so that reviews are tokenized and compared while the checkpoint is still being
@@ -205,7 +247,7 @@ rule convert_tokenizer:
         "../scripts/checkpoint/convert_tokenizer.py"
 
 
-# The last weights, or those of an earlier update (`kept` is a folder then, else empty).
+# The last weights, or those of an earlier update or another pretraining (`kept` is a folder then, else empty).
 rule convert_checkpoint:
     input:
         checkpoint="<results>/checkpoint/{kept}model.pt",
@@ -217,7 +259,7 @@ rule convert_checkpoint:
     benchmark:
         "<benchmarks>/{kept}convert_checkpoint.tsv"
     wildcard_constraints:
-        kept=r"(kept/update\d+/)?",
+        kept=r"(seed\d+/)?(kept/update\d+/)?",
     conda:
         "../envs/huggingface.yaml"
     resources:

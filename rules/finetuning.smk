@@ -12,10 +12,8 @@ PARTS = ["train-valid", "test", *(f"train-{n}-valid" for n in SUBSETS)]
 TRAINED = {name: arm for name, arm in ARMS.items() if frameworks.load(arm.framework).CHECKPOINTS}
 # One run of each framework represents it where weights and logits are compared: the first arm's first seed.
 FIRST_RUNS = {arm.framework: (name, SEEDS[0]) for name, arm in reversed(TRAINED.items()) if arm.model == CHECKPOINT}
-# The starts of arms by name: the models, and the checkpoint at earlier updates.
-PROVED = {model: RUN_FILES.model_folder(model) for model in STARTS} | {
-    f"{CHECKPOINT} at update {update}": f"<results>/checkpoint/kept/update{update}/huggingface" for update in KEPT
-}
+# The starts of runs by name: the models, and the checkpoint at earlier updates and of other pretrainings.
+PROVED = RUN_FILES.every_start(STARTS, KEPT, FURTHER)
 # The frameworks that have rules; the others get the ones below.
 OWN_RULES = sorted(path.stem for path in pathlib.Path(ROOT, "rules", "frameworks").glob("*.smk"))
 PLAIN = [name for name in frameworks.names() if name not in OWN_RULES]
@@ -121,7 +119,7 @@ for name in PLAIN:
             **LED,
             **TASK,
             **RUN_FILES.further_params(name, 4),
-            facts=RUN_FILES.facts,
+            facts=RUN_FILES.run_facts,
             classes=class_names,
             settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
             # The modules that the script finds by name.
@@ -214,6 +212,7 @@ rule prove_weights:
             if KEPT
             else {}
         ),
+        **({"pretrainings": RUN_FILES.further_starts()} if FURTHER else {}),
         models=list(PROVED),
         arms={name: list(arm) for name, arm in TRAINED.items()},
     script:

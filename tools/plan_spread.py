@@ -15,11 +15,13 @@ from analysis import contrasts
 from analysis.contrasts import Term
 from analysis.measured import Answered
 from analysis.prediction_tables import arrays_of, read_predictions
+from analysis.scored import SHARED
 from common.errors import StudyError
 from common.files import read_json, read_tsv
 from finetuning.protocol import arm_settings
 from study.baselines import linear_arms
 from study.freshness import flat
+from study.pretrainings import varies_checkpoint
 from study.questions import measure_of, sides
 from study.variation import draw_of
 from tools import packs
@@ -144,12 +146,14 @@ class Pilot:
             raise StudyError(f"{self.folder}: {' and '.join(like.values())} were tested on different texts")
         if not contrasts.decidable(terms):
             raise StudyError(f"{self.folder}: an arm like those of {question['ask']!r} has one run; train two or more")
-        shared = "split_seed" in self.rows[0]
-        of_items, arms = contrasts.components(contrasts.paired(terms) if shared else terms)
+        varied = self.rows[0].keys() & set(SHARED)
+        of_items, arms = contrasts.components(contrasts.paired(terms) if varied else terms)
         names = ", ".join(f"{arm} by {other}" for arm, other in like.items() if arm != other)
         source = f"seen in {self.folder}" + (f" ({names})" if names else "")
-        if draw_of(config["finetuning"]) and not shared:
+        if draw_of(config["finetuning"]) and "split_seed" not in varied:
             source += ", whose seeds share one split: the spread of splits is not in this plan"
+        if varies_checkpoint(config["finetuning"]) and "checkpoint_seed" not in varied:
+            source += ", whose seeds share one checkpoint: the spread of pretrainings is not in this plan"
         return Spread(of_items, arms, terms[0].items.shape[1], difference, source)
 
 

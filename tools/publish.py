@@ -44,6 +44,7 @@ FILES = (
 # The same for a study that pretrains, has questions, or has a guest.
 WHERE_MADE = (
     "checkpoint/pretraining.tsv",
+    "checkpoint/pretrainings.tsv",
     "questions.json",
     "questions.tsv",
     *(path for guest in guests().values() for path in guest.published),
@@ -269,9 +270,12 @@ def block(folder, link):
     curve = os.path.join(folder, "checkpoint", "pretraining.tsv")
     if os.path.exists(curve):
         last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]
+        others = os.path.join(folder, "checkpoint", "pretrainings.tsv")
+        losses = [float(row["loss"]) for row in read_tsv(others)] if os.path.exists(others) else [float(last["loss"])]
+        nats = " to ".join(dict.fromkeys(f"{loss:.2f}" for loss in (min(losses), max(losses))))
+        whose = f"Each of {len(losses)} checkpoints" if len(losses) > 1 else "The checkpoint"
         facts.append(
-            f"The checkpoint was pretrained for {last['update']} updates, to {float(last['loss']):.2f} nats per "
-            "masked token of held-out text."
+            f"{whose} was pretrained for {last['update']} updates, to {nats} nats per masked token of held-out text."
         )
     facts += gathered("sentences", folder)
     return "\n".join(

@@ -64,7 +64,7 @@ rule finetune_fairseq:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
-        facts=RUN_FILES.facts,
+        facts=RUN_FILES.run_facts,
         architecture=ARCHITECTURE,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_fairseq/{arm}/seed{seed}"),

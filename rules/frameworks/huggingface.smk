@@ -28,7 +28,7 @@ rule finetune_huggingface:
         runtime=grow("4h"),
     params:
         **TASK,
-        facts=RUN_FILES.facts,
+        facts=RUN_FILES.run_facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),

@@ -81,6 +81,16 @@ rule extract_features:
         "../../scripts/frameworks/linear/extract_features.py"
 
 
+if FURTHER:
+
+    use rule extract_features as extract_features_again with:
+        input:
+            checkpoint="<results>/checkpoint/seed{seed}/huggingface",
+            token_ids=f"<results>/finetuning/token-ids/{CHECKPOINT}/{{split}}.npz",
+        output:
+            table=f"<results>/finetuning/features/{CHECKPOINT}/seed{{seed}}/{{features}}/{{split}}.npy",
+
+
 rule fit_probe:
     input:
         train=lambda wildcards: RUN_FILES.features(wildcards, RUN_FILES.training_split(wildcards)),
@@ -105,7 +115,7 @@ rule fit_probe:
         runtime=grow("2h"),
     params:
         **LED,
-        facts=RUN_FILES.facts,
+        facts=RUN_FILES.run_facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(config["finetuning"], wildcards.arm),
     script:

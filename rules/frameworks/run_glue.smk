@@ -37,7 +37,7 @@ rule finetune_run_glue:
         mem_mb=grow(3500),
         runtime=grow("4h"),
     params:
-        facts=RUN_FILES.facts,
+        facts=RUN_FILES.run_facts,
         classes=class_names,
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_run_glue/{arm}/seed{seed}"),

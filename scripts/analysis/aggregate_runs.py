@@ -17,8 +17,10 @@ from measures import DEFAULT, Lead, leading, load
 from study.tables import columns_of, frame_rows, write_table
 
 IDENTITY = [*ARM, "seed"]
-# The seeds of a run's fresh weights, order of reviews, dropout and draw of texts.
-SOURCES = ("init_seed", "data_seed", "dropout_seed", "split_seed")
+# The seeds of a run's fresh weights, order of reviews, dropout, draw of texts and pretraining.
+SOURCES = ("init_seed", "data_seed", "dropout_seed", "split_seed", "checkpoint_seed")
+# Where runs have one of these, it is shown even if it is the run's own.
+SHOWN = {"dropout_seed", "split_seed", "checkpoint_seed"}
 # These keys of each run's run.json become columns.
 RECORDED = ["n_train", "n_valid", "total_updates", "warmup_updates", "train_seconds", "precision", "threads"]
 
@@ -79,11 +81,12 @@ def source_seeds(records):
         records: contents of run.json.
 
     Returns:
-        list[dict]: a run without a source, such as order in a linear model, has None there.
+        list[dict]: a run without a source, such as order in a linear model or the checkpoint of one that starts at
+            random, has None there.
     """
     known = [name for name in SOURCES if any(name in record for record in records)]
     alike = all(record.get(name, record["seed"]) == record["seed"] for record in records for name in known)
-    if alike and "split_seed" not in known and "dropout_seed" not in known:
+    if alike and not SHOWN & set(known):
         return [{} for _ in records]
     return [{name: record.get(name) for name in known} for record in records]
 

@@ -5,7 +5,7 @@ import pandas
 from analysis import inference, permutations
 from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
 from analysis.intervals import t_interval
-from analysis.scored import items_of, lead_of, mean_interval, read_runs, scores_of, sharing
+from analysis.scored import SHARED, items_of, lead_of, mean_interval, read_runs, scores_of, shared, sharing
 from common.arms import ARM, summarise
 from common.entry import run
 from common.files import read_json, write_json
@@ -18,10 +18,11 @@ from study.tables import columns_of, frame_rows, write_table
 TABLES = ("arm_statistics", "pairs", "mcnemar")
 
 
-# The words of methods where runs of one seed share their draws.
+# Things that runs of one seed share, by the columns of runs.tsv, and the words of methods where they share something.
+SHARE = dict(zip(SHARED, ("their draw of training and validation reviews", "their checkpoint"), strict=True))
 PAIRED = {
-    "difference_interval": "that of the arms' difference seed by seed, since runs of one seed share their draw of "
-    "training and validation reviews; where arms have other numbers of seeds, as if their draws were independent",
+    "difference_interval": "that of the arms' difference seed by seed, since runs of one seed share {}; where arms "
+    "have other numbers of seeds, as if their draws were independent",
     "welch": "paired instead: scipy.stats.ttest_1samp of the differences of one seed, two-sided; Welch's where arms "
     "have other numbers of seeds",
     "permutation_over_seeds": "paired instead: random signs of the differences of one seed, two-sided, exact while "
@@ -116,12 +117,13 @@ def compute(arms, majority_share, options):
     return learned, *(pandas.DataFrame(rows, columns=columns_of(name), dtype=object) for name, rows in tables)
 
 
-def describe_method(options, noun):
+def describe_method(options, noun, common=()):
     """Return the content of method.json: every option, and each figure's method in words.
 
     Args:
         options: dict with the keys of `OPTIONS`.
         noun: see `data.reviews.noun_of`.
+        common: columns of `SHARED` that the runs have.
     """
     words = {
         "mean": "over seeds, of the accuracy on test at each run's selected epoch",
@@ -142,7 +144,8 @@ def describe_method(options, noun):
         "class's share",
     }
     if options.get("paired"):
-        words |= PAIRED
+        what = " and ".join(SHARE[name] for name in common)
+        words |= {name: text.format(what) for name, text in PAIRED.items()}
     return options | {name: text.replace("review", noun["one"]) for name, text in words.items()}
 
 
@@ -168,7 +171,7 @@ def main(runs, predictions, run_keys, manifest, arms, pairs, mcnemar, method, le
     for path, name, table in zip(paths, names, tables, strict=True):
         if path:
             write_table(path, name, frame_rows(table))
-    write_json(method, describe_method(options, noun))
+    write_json(method, describe_method(options, noun, shared(frame)))
 
 
 if __name__ == "__main__":

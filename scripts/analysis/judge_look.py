@@ -6,7 +6,7 @@ import measures
 from analysis.arm_pairs import OPTIONS
 from analysis.judging import answer, scored, valid_worths
 from analysis.measured import read_answered
-from analysis.scored import sharing
+from analysis.scored import SHARED, sharing
 from common.arms import ARM
 from common.entry import run
 from common.files import read_json
@@ -19,7 +19,7 @@ def run_rows(records, selected):
     """Return what the runs' records say, as a frame of text with the columns that `analysis.judging` reads."""
     rows = []
     for record, chosen in zip(map(read_json, records), map(read_json, selected), strict=True):
-        rows.append({name: str(record[name]) for name in (*ARM, "seed", "split_seed") if name in record})
+        rows.append({name: str(record[name]) for name in (*ARM, "seed", *SHARED) if name in record})
         if measure := chosen.get("measure"):
             rows[-1]["measure"] = measure
         valid = measures.Lead(rows[-1]).valid

@@ -11,6 +11,9 @@ from common.arms import ARM, Arm, summarise
 from common.errors import StudyError
 from measures import DEFAULT, Lead, load
 
+# The columns of runs.tsv for things that the arms of one seed share and that differ between seeds.
+SHARED = ("split_seed", "checkpoint_seed")
+
 
 def prediction_files(runs, predictions):
     """Return {(arm, seed): path of its predictions} of the runs of runs.tsv, in its order.
@@ -171,16 +174,21 @@ def read_runs(runs, predictions, run_keys):
     return load_runs(runs, by_run(run_keys, predictions))
 
 
+def shared(runs):
+    """Return the columns of `SHARED` that a frame of runs has."""
+    return [name for name in SHARED if name in runs]
+
+
 def sharing(runs):
-    """Return {"paired": True} where the runs of one seed share their draw of texts, {} where all share one split.
+    """Return {"paired": True} where the runs of one seed share what their seed draws, {} where nothing is drawn.
 
     Args:
-        runs: frame of runs (text), with split_seed where each seed draws its texts.
+        runs: frame of runs (text), with a column of `SHARED` where each seed draws its texts or has its pretraining.
 
     Raises:
         StudyError: the arms' runs are in different orders, so that no pairs can be made.
     """
-    if "split_seed" not in runs:
+    if not shared(runs):
         return {}
     orders = [list(its["seed"]) for _, its in runs.groupby("arm", sort=False)]
     for order in orders:

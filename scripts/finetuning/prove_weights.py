@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from common.arms import ARM
+from common.arms import ARM, CHECKPOINT
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, write_tsv
+from study.pretrainings import start_name
 
 COUNTS = ("n_tensors", "n_equal", "n_new", "n_constant")
 COLUMNS = (*ARM, "seed", *COUNTS, "head")
@@ -51,17 +52,19 @@ def judge(proof, known, place):
     return dict(zip(COUNTS, map(len, counts), strict=True))
 
 
-def main(proofs, converted, models, arms, table, updates=None):
+def main(proofs, converted, models, arms, table, updates=None, pretrainings=None):
     """Write the table of all runs.
 
     Args:
         proofs: paths of the runs' `weights.json`, at finetuning/<arm>/seed<seed>/.
         converted: folders that the arms start from; `conversion.json` has the hash of every tensor.
-        models: their names, in the same order; `checkpoint at update 500` is an intermediate state of the study's
-            checkpoint.
+        models: their names, in the same order (`study.pretrainings.start_name`): `checkpoint at update 500` is an
+            intermediate state of the study's checkpoint, `checkpoint of seed 2` another pretraining.
         arms: {name: the columns of `ARM`}.
         table: TSV to write: `COLUMNS`.
         updates: {arm: update of the pretraining that it starts from, None: the last}; None: all start from the last.
+        pretrainings: {seed of a run: seed of the pretraining that its checkpoint is of} of other pretrainings than the
+            first; None: there is one. A run at random must have the tensors of none.
 
     Raises:
         StudyError: see `judge`.
@@ -74,10 +77,13 @@ def main(proofs, converted, models, arms, table, updates=None):
     for path in proofs:
         arm, seed = Path(path).parts[-3:-1]
         run = dict(zip(ARM, arms[arm], strict=True)) | {"seed": seed.removeprefix("seed")}
-        update = (updates or {}).get(arm)
-        start = f"{run['model']} at update {update}" if update else run["model"]
-        proof = read_json(path)
-        rows.append(run | judge(proof, known[start], path) | {"head": head_of(proof, taken[start])})
+        proof, model = read_json(path), run["model"]
+        at_random = pretrainings and proof["init"] == "random"
+        other = None if at_random or model != CHECKPOINT else (pretrainings or {}).get(run["seed"])
+        start = start_name(model, (updates or {}).get(arm), other)
+        alike = [name for name in known if name.split()[0] == model] if at_random else [start]
+        tensors = set().union(*map(known.get, alike))
+        rows.append(run | judge(proof, tensors, path) | {"head": head_of(proof, taken[start])})
     write_tsv(table, rows, COLUMNS)
 
 

@@ -2,10 +2,13 @@
 
 import measures
 from analysis.contrasts import to_tell_apart
+from common.arms import CHECKPOINT
+from frameworks import NONE
 from report.forest import forest
 from report.formats import FILTERS, joined
 from report.numbers import derive, has_digit
 from study import closing
+from study.pretrainings import varies_checkpoint
 from study.variation import DEFAULT, draw_of, varied
 
 # The short answer by the table's, and its CSS class.
@@ -45,13 +48,18 @@ def scope(finetuning):
 
     Returns:
         dict: varied and held: sources by their keys in the settings; draw: how texts were drawn, or None; simple: True
-            where simple models, which have one split, are beside the arms.
+            where simple models, which have one split, are beside the arms; checkpoint: whether seeds start from
+            pretrainings of their own; others: then, whether arms start from other models, of which there is one each.
     """
     sources, draw = [str(source) for source in varied(finetuning)], draw_of(finetuning)
     if sorted(sources) == sorted(DEFAULT):
         return None
     held = [source for source in DEFAULT if source not in sources]
-    return {"varied": sources, "held": held, "draw": draw, "simple": bool(finetuning.get("baselines"))}
+    several = varies_checkpoint(finetuning)
+    arms = (finetuning.get("arms") or {}).values()
+    others = several and any(arm["model"] not in (CHECKPOINT, NONE) and arm["init"] == "pretrained" for arm in arms)
+    found = {"varied": sources, "held": held, "draw": draw, "simple": bool(finetuning.get("baselines"))}
+    return found | {"checkpoint": several, "others": others}
 
 
 def looks(study):

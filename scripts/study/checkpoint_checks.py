@@ -1,8 +1,10 @@
 """Settings of `checkpoint` that contradict each other, and of the arms that start from it."""
 
-from common.arms import CHECKPOINT
+from common.arms import CHECKPOINT, uses_checkpoint
 from common.files import TABLES
 from study.data_checks import ENDINGS
+from study.pretrainings import starts_there, varies_checkpoint
+from study.seed_plans import every_seed
 
 
 def check_checkpoint(checkpoint):
@@ -107,4 +109,41 @@ def check_model(place, architecture, training_place, training):
         yield (
             f"{training_place}.warmup_updates is {training['warmup_updates']}, which must be less than "
             f"{training_place}.updates = {training['updates']}"
+        )
+
+
+def check_pretrainings(config):
+    """Yield contradictions between the pretrainings, the seeds of the runs and the arms.
+
+    Args:
+        config: settings that agree with the schema.
+    """
+    finetuning, source = config["finetuning"], config["checkpoint"]["source"]
+    place, runs = "finetuning.vary has checkpoint", len(every_seed(finetuning["seeds"]))
+    pretrainings = config["checkpoint"]["pretraining"].get("seeds")
+    if not varies_checkpoint(finetuning):
+        if pretrainings and source == "pretrain" and uses_checkpoint(config):
+            yield (
+                f"checkpoint.pretraining.seeds lists {len(pretrainings)} pretrainings, and finetuning.vary lacks "
+                "checkpoint, so all runs would start from the first; add checkpoint there, or set the seeds to null"
+            )
+    elif not any(map(starts_there, finetuning["arms"].values())):
+        yield (
+            f"{place}, and no arm starts from the study's checkpoint (model: checkpoint, init: pretrained); add one, "
+            "or take checkpoint out"
+        )
+    elif source != "pretrain":
+        yield (
+            f"{place}, and checkpoint.source is {source}, which gives one checkpoint made elsewhere; set it to "
+            "pretrain, or take checkpoint out"
+        )
+    elif not pretrainings:
+        yield (
+            f"{place}, and checkpoint.pretraining.seeds is null, which is one pretraining; list two or more, one for "
+            f"each of the {runs} seeds in finetuning.seeds"
+        )
+    elif len(pretrainings) != runs:
+        yield (
+            f"{place}, so each seed starts from a pretraining of its own: checkpoint.pretraining.seeds lists "
+            f"{len(pretrainings)} and finetuning.seeds {runs}; list as many"
         )

@@ -105,11 +105,11 @@ def disk_need(jobs, config, downloads, corpus, at_once, models=None):
         if rule in jobs:
             need["checkpoint"] += jobs[rule] * FLOAT * trained
     if made and "pretrain" in jobs:
-        need["checkpoint"] += len(checkpoint["pretraining"]["keep"] or []) * FLOAT * trained
+        need["checkpoint"] += jobs["pretrain"] * len(checkpoint["pretraining"]["keep"] or []) * FLOAT * trained
     if "take_model" in jobs:
         need["others' models"] = sum((models or {}).values())
     if "pretrain" in jobs:
-        need["saved states"] = STATES * STATE * trained
+        need["saved states"] = STATES * STATE * trained * min(jobs["pretrain"], at_once)
     most = finetuning["training"]["epochs"]
     for framework, parameters in weights.items():
         n_runs = jobs.get(f"finetune_{framework}", 0)

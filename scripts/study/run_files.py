@@ -8,8 +8,9 @@ from snakemake.io import local
 
 import frameworks
 from common.arms import CHECKPOINT, arms_in
-from study.addresses import hub_addresses
+from study.addresses import hub_addresses, kept_file
 from study.freshness import visible_files
+from study.pretrainings import folder_of, start_name, starts, starts_there
 from study.variation import draw_of
 
 
@@ -23,6 +24,7 @@ class RunFiles:
         finetuning, checkpoint: these sections of the settings, grids written out.
         arms: {name: `common.arms.Arm`}.
         draws: True where each seed draws its own training and validation texts.
+        starts: {seed of a run, as text: (seed, folder) of its pretraining}; empty where all share one checkpoint.
     """
 
     def __init__(self, config, path, retrieved, digest):
@@ -30,6 +32,7 @@ class RunFiles:
         self.path, self.retrieved, self.digest = path, retrieved, digest
         self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
         self.draws = draw_of(self.finetuning) is not None
+        self.starts = {str(run): (seed, folder_of(config, seed)) for run, seed in starts(config).items()}
 
     def arm(self, wildcards):
         """Return the settings of the wildcard's arm."""
@@ -41,12 +44,47 @@ class RunFiles:
             "<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}"
         )
 
+    def pretraining(self, wildcards):
+        """Return (seed, folder) of the pretraining that a run starts from; (None, '') where all share one checkpoint.
+
+        Runs that start at random take the sizes and the tokenizer of the first, whatever their seed.
+        """
+        several = self.starts and starts_there(self.facts(wildcards))
+        return self.starts[wildcards.seed] if several else (None, "")
+
+    def checkpoint_file(self, wildcards):
+        """Return the file of fairseq's checkpoint that a run starts from; None of a run that starts at random."""
+        if self.arms[wildcards.arm].init != "pretrained":
+            return None
+        update, (_, folder) = self.arm(wildcards).get("at_update"), self.pretraining(wildcards)
+        return self.path(f"<results>/checkpoint/{folder}{kept_file(update) if update else 'model.pt'}")
+
     def start_folder(self, wildcards):
-        """Return the Hugging Face folder that the wildcard's arm starts from."""
-        update = self.arm(wildcards).get("at_update")
-        if update:
-            return self.path(f"<results>/checkpoint/kept/update{update}/huggingface")
+        """Return the Hugging Face folder that the wildcards' run starts from."""
+        (_, folder), update = self.pretraining(wildcards), self.arm(wildcards).get("at_update")
+        if folder or update:
+            return self.path(f"<results>/checkpoint/{folder}{f'kept/update{update}/' if update else ''}huggingface")
         return self.model_folder(self.arms[wildcards.arm].model)
+
+    def every_start(self, models, updates, seeds):
+        """Return {name: Hugging Face folder} of all that runs start from, by the names of `finetuning.prove_weights`.
+
+        Args:
+            models: names of the models.
+            updates: updates of the pretraining that arms start from, beside the last.
+            seeds: seeds of the pretrainings beside the first.
+        """
+        found = {model: self.model_folder(model) for model in models}
+        for seed in (None, *seeds) if CHECKPOINT in models else ():
+            for update in (None, *updates):
+                folder = (f"seed{seed}/" if seed is not None else "") + (f"kept/update{update}/" if update else "")
+                if folder:
+                    found[start_name(CHECKPOINT, update, seed)] = self.path(f"<results>/checkpoint/{folder}huggingface")
+        return found
+
+    def further_starts(self):
+        """Return {seed of a run: seed of its pretraining} of the runs that do not start from the first."""
+        return {run: seed for run, (seed, folder) in self.starts.items() if folder}
 
     def model_files(self, wildcards):
         """Return the files of an external model: its folder, or its files from the hub."""
@@ -74,9 +112,9 @@ class RunFiles:
         )
 
     def features(self, wildcards, split):
-        """Return a split's frozen features by the arm's model."""
-        arm = self.arm(wildcards)
-        return self.path(f"<results>/finetuning/features/{arm['model']}/{arm['features']}/{split}.npy")
+        """Return a split's frozen features by the model of the wildcards' run."""
+        arm, (_, folder) = self.arm(wildcards), self.pretraining(wildcards)
+        return self.path(f"<results>/finetuning/features/{arm['model']}/{folder}{arm['features']}/{split}.npy")
 
     def training_split(self, wildcards):
         """Return the split that the wildcard's arm learns from."""
@@ -146,6 +184,11 @@ class RunFiles:
     def facts(self, wildcards):
         """Return the facts of the wildcard's arm: a parameter."""
         return self.arms[wildcards.arm]._asdict()
+
+    def run_facts(self, wildcards):
+        """Return the facts of a run's arm, with the seed of its pretraining where seeds differ in it: a parameter."""
+        seed, _ = self.pretraining(wildcards)
+        return self.facts(wildcards) | ({} if seed is None else {"checkpoint_seed": seed})
 
     def start(self, wildcards):
         """Return the start of the wildcard's arm in the settings: a parameter."""

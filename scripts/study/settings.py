@@ -7,7 +7,13 @@ from common.arms import uses_checkpoint
 from common.errors import StudyError
 from study.arm_checks import check_frameworks, check_options
 from study.baselines import check_baselines
-from study.checkpoint_checks import check_checkpoint, check_depths, check_kept, check_short_blocks
+from study.checkpoint_checks import (
+    check_checkpoint,
+    check_depths,
+    check_kept,
+    check_pretrainings,
+    check_short_blocks,
+)
 from study.data_checks import check_data, check_task
 from study.finetuning_checks import (
     check_case,
@@ -103,6 +109,7 @@ def cross_checks(config):
         yield from check_questions(config)
     yield from check_seeds(config)
     yield from check_variation(config)
+    yield from check_pretrainings(config)
     yield from check_depths(config)
     for place, names in (
         ("finetuning.arms", config["finetuning"]["arms"]),

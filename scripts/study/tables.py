@@ -39,6 +39,7 @@ COLUMNS = {
     "data_seed": ("integer", "", "of the order of the training texts"),
     "dropout_seed": ("integer", "", "of dropout"),
     "split_seed": ("integer", "", "of the draw of training and validation texts; empty: the study's own split"),
+    "checkpoint_seed": ("integer", "", "of the pretraining that a run starts from; empty: it starts from none"),
     "rank": ("integer", "", "LoRA's r"),
     "epoch": ("integer", "", "passes over the training data, from 1"),
     "update": ("integer", "", "optimizer updates made"),

@@ -21,7 +21,8 @@ def standing(job):
     if job is None or "states" not in job.params.keys() or not job.log:
         return "", None
     wildcards = dict(job.wildcards_dict)
-    name = f"{wildcards['arm']}, seed {wildcards['seed']}" if "arm" in wildcards else job.rule.name.replace("_", " ")
+    name = wildcards.get("arm") or job.rule.name.replace("_", " ")
+    name += f", seed {wildcards['seed']}" if "seed" in wildcards else ""
     log = tail(str(job.log[0]))
     found, steps = LINE.findall(log), STEP.findall(log)
     update, updates, epoch, epochs, score = found[-1] if found else ("0", "", "", "", "")

@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 def hashes(folder, n_seeds, **finetuning):
     """Return how often a dry run of so many seeds hashes the path of a file."""
     finetuning |= {"seeds": list(range(1, n_seeds + 1))}
-    study = studies.write_study(folder / f"{n_seeds}.yaml", {"finetuning": finetuning})
+    several = finetuning["seeds"] if "checkpoint" in finetuning["vary"] else None
+    changes = {"finetuning": finetuning, "checkpoint": {"pretraining": {"seeds": several}}}
+    study = studies.write_study(folder / f"{n_seeds}.yaml", changes)
     profile = folder / f"{n_seeds}.profile"
     words = studies.command(folder, "--quiet", "all", "--dry-run", study=study, cores=1)[1:]
     done = subprocess.run(
@@ -28,9 +30,14 @@ def hashes(folder, n_seeds, **finetuning):
     return sum(entry[0] for (file, _, name), entry in calls.items() if name == "__hash__" and "snakemake" in file)
 
 
-@pytest.mark.parametrize("more", [{}, {"vary": ["initialisation", "order", "split"]}], ids=["one split", "own splits"])
-def test_planning_grows_in_proportion_to_the_seeds(tmp_path, more):
-    few, many = hashes(tmp_path, 5, **more), hashes(tmp_path, 40, **more)
+OWN = ["initialisation", "order"]
+
+
+@pytest.mark.parametrize(
+    "vary", [OWN, [*OWN, "split"], [*OWN, "checkpoint"]], ids=["one split", "own splits", "own checkpoints"]
+)
+def test_planning_grows_in_proportion_to_the_seeds(tmp_path, vary):
+    few, many = hashes(tmp_path, 5, vary=vary), hashes(tmp_path, 40, vary=vary)
     # Eight times at most, and 5.7 since much does not depend on the seeds; 10.1 where one rule grew with their square.
     assert 1.2 < many / few < 8
 

@@ -3,9 +3,8 @@
 
 def starting_checkpoint(wildcards):
     """The checkpoint that a run starts from; a random run needs none and waits for none."""
-    update = config["finetuning"]["arms"][wildcards.arm].get("at_update")
-    file = kept_file(update) if update else "model.pt"
-    return {"checkpoint": path(f"<results>/checkpoint/{file}")} if ARMS[wildcards.arm].init == "pretrained" else {}
+    file = RUN_FILES.checkpoint_file(wildcards)
+    return {"checkpoint": file} if file else {}
 
 
 def parity(*splits):

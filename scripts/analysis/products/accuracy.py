@@ -66,7 +66,7 @@ PRODUCTS = [
         "runs",
         "runs.tsv",
         "aggregate_runs",
-        columns=f"study synthetic {RUN} init_seed? data_seed? dropout_seed? split_seed? "
+        columns=f"study synthetic {RUN} init_seed? data_seed? dropout_seed? split_seed? checkpoint_seed? "
         "best_epoch best_update valid_accuracy test_accuracy measure? valid_score? "
         "test_score? n_correct_test n_train n_valid n_test total_updates warmup_updates train_seconds precision "
         "threads",

@@ -1,6 +1,7 @@
 """The checkpoint that a study pretrains itself, and the texts that it is pretrained on."""
 
 from common.arms import uses_checkpoint
+from study.pretrainings import varies_checkpoint
 from study.products import Product, Rule, figure
 
 
@@ -9,12 +10,19 @@ def pretrains(config):
     return config["checkpoint"]["source"] == "pretrain" and uses_checkpoint(config)
 
 
+def pretrains_several(config):
+    """Return whether each seed starts from a pretraining of its own."""
+    return pretrains(config) and varies_checkpoint(config["finetuning"])
+
+
 def reads_tables(config):
     """Return whether the checkpoint is pretrained on public tables as well."""
     return config["checkpoint"]["source"] == "pretrain" and bool(config["checkpoint"]["corpus"]["tables"])
 
 
 COLUMNS = {
+    "folder": ("text", "", "of its weights, below results/<study>"),
+    "model_sha256": ("text", "", "of its last weights, model.pt"),
     "address": ("text", "", "where the texts come from: the file, or the folder of all files"),
     "licence": ("text", "", "what the study's settings say of it"),
     "n_tables": ("integer", "files", "tables that were read"),
@@ -48,6 +56,20 @@ PRODUCTS = [
         when=pretrains,
         page=True,
         crate=True,
+        derived=False,
+    ),
+    Product(
+        "pretrainings",
+        "checkpoint/pretrainings.tsv",
+        "tabulate_pretrainings",
+        "table",
+        columns="checkpoint_seed folder update loss n_tokens model_sha256",
+        when=pretrains_several,
+        page=True,
+        crate=True,
+        caption="pretrainings",
+        category="Trust",
+        labels={"table": "pretrainings"},
         derived=False,
     ),
     *figure(

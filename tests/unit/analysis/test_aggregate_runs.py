@@ -285,3 +285,14 @@ def test_files_that_are_not_those_of_their_evaluation_are_refused_by_name(tmp_pa
         first.write_bytes(kept)
     with pytest.raises(StudyError, match="huggingface-pretrained/seed3 has no seal"):
         aggregate_runs.main(*files, *written, seals=seals[:-1])
+
+
+def test_the_seed_of_its_pretraining_is_shown_although_it_is_the_runs_own():
+    records = [{"seed": 1, "checkpoint_seed": 1}, {"seed": 2, "checkpoint_seed": 2}, {"seed": 1}]
+    assert aggregate_runs.source_seeds(records) == [
+        {"checkpoint_seed": 1},
+        {"checkpoint_seed": 2},
+        {"checkpoint_seed": None},
+    ]
+    # The default leaves its columns out.
+    assert aggregate_runs.source_seeds([{"seed": 1, "init_seed": 1}, {"seed": 2, "init_seed": 2}]) == [{}, {}]

@@ -63,6 +63,8 @@ def test_pairs_that_do_not_vary_have_no_t_test():
 def test_runs_say_whether_their_seeds_share_draws():
     runs = pandas.DataFrame({"arm": list("aaabb"), "seed": list("12312")})
     assert sharing(runs) == {} and sharing(runs.assign(split_seed=runs["seed"])) == {"paired": True}
+    # Arms that start at random have no checkpoint; the others of a seed share it.
+    assert sharing(runs.assign(checkpoint_seed=[*"123", "", ""])) == {"paired": True}
     with pytest.raises(StudyError, match="different orders"):
         sharing(runs.assign(seed=list("12321"), split_seed="1"))
 
@@ -76,3 +78,15 @@ def test_intervals_cover_other_draws_only_where_each_seed_has_its_own():
     _, wide = covered(np.random.default_rng(47), 5, True, False, 600, n_texts=500, both=0.03)
     pairs, half = covered(np.random.default_rng(47), 5, True, True, 600, n_texts=500, both=0.03)
     assert held < 0.92 and 0.93 < pairs < 0.98 and half < 0.8 * wide
+
+
+def test_intervals_cover_other_checkpoints_only_where_each_seed_has_its_own():
+    """A split moves both arms by a point and each by another, a checkpoint one arm by a point; then checkpoints alone.
+
+    A share of 1,000 near 95 % is known to ± 1.4 points. The whole tables: `python -m tools.simulate_sources`.
+    """
+    one, own = (covered(np.random.default_rng(1), 5, True, True, 1000, checkpoints=n)[0] for n in (1, 5))
+    assert one < 0.92 and 0.93 < own < 0.98
+    effects = {"alone": 0.0, "both": 0.0, "n_texts": 500, "checkpoint": 0.02}
+    turns, own = (covered(np.random.default_rng(1), 10, True, True, 500, checkpoints=n, **effects)[0] for n in (2, 10))
+    assert turns < 0.88 and 0.93 < own < 0.98

@@ -226,7 +226,7 @@ def outside_rules(text):
             continue
         indent = len(line) - len(line.lstrip())
         inside = None if inside is not None and indent <= inside else inside
-        if re.match(r"\s*(?:rule|checkpoint)\b[^=]*:$", line):
+        if re.match(r"\s*(?:use )?(?:rule|checkpoint)\b[^=]*:$", line):
             inside = indent
         found += inside is None
     return found

@@ -29,7 +29,21 @@ BASE = {"baselines": ["majority"], "init_seed": None, "data_seed": None}
     ],
 )
 def test_the_scope_is_that_of_the_settings(section, said):
-    assert scope(section) == (said and dict(zip(("varied", "held", "draw", "simple"), said, strict=True)))
+    found = scope(section)
+    assert found == (said and found | dict(zip(("varied", "held", "draw", "simple"), said, strict=True)))
+    assert not found or not (found["checkpoint"] or found["others"])
+
+
+def test_pretrainings_are_in_the_scope_and_other_models_are_not():
+    own = {"framework": "huggingface", "model": "checkpoint", "init": "pretrained"}
+    section = BASE | {"vary": ["initialisation", "order", "checkpoint"], "arms": {"own": own}}
+    assert scope(section)["varied"] == section["vary"] and scope(section)["held"] == []
+    assert scope(section)["checkpoint"] and not scope(section)["others"]
+    assert scope(section | {"arms": {"own": own, "other": own | {"model": "camembert"}}})["others"]
+    assert not scope(section | {"arms": {"own": own, "other": own | {"model": "camembert", "init": "random"}}})[
+        "others"
+    ]
+    assert not scope(section | {"vary": ["order"]})["checkpoint"]
 
 
 def words_of(html):
@@ -44,10 +58,9 @@ def page(folder, vary):
     keys = [(path.split("/")[-2], path.split("/seed")[-1].removesuffix(".tsv")) for path in files["predictions"]]
     if vary:
         section["vary"] = vary
-        rows = [row | {"split_seed": row["seed"]} for row in read_tsv(files["runs"])]
-        header = [
-            name for column in read_tsv(files["runs"])[0] for name in (column, "split_seed")[: 1 + (column == "seed")]
-        ]
+        drawn = [f"{source}_seed" for source in ("split", "checkpoint") if source in vary]
+        rows = [row | dict.fromkeys(drawn, row["seed"]) for row in read_tsv(files["runs"])]
+        header = [name for column in read_tsv(files["runs"])[0] for name in (column, *(drawn * (column == "seed")))]
         write_tsv(files["runs"], rows, header)
         tables = [files[name] for name in ("arm_statistics", "pairs", "mcnemar", "method", "learned")]
         compute_statistics.main(files["runs"], files["predictions"], keys, files["manifest"], *tables, OPTIONS)
@@ -82,3 +95,23 @@ def test_the_page_names_what_varied_and_pairs_differences_by_seed(tmp_path):
     assert "Paired t p (Holm)" in words and "random signs of the pairs’ differences" in words and method["paired"]
     assert alone["score_difference"] == pairs["score_difference"]
     assert alone["score_difference_low"] != pairs["score_difference_low"]
+
+
+def test_with_pretrainings_the_answer_is_about_the_pretraining(tmp_path):
+    _, words, method = page(tmp_path / "both", ["initialisation", "order", "split", "checkpoint"])
+    assert (
+        "a seed changes the weights that are not loaded, the order of the training reviews with dropout, the training "
+        "and validation reviews, drawn from all labelled ones beside test, and the checkpoint that arms start from, "
+        "each a pretraining with a seed of its own. The arms of one seed share its draw, and those that start from a "
+        "checkpoint share it, so intervals, tests and plans of differences are those of the pairs. Answers are about "
+        "this way to pretrain, not about one checkpoint. What does not vary: the corpus, the tokenizer and the "
+        "settings of the pretraining, the labelled reviews that are drawn from," in words
+    )
+    assert "share its draw of training and validation reviews and its checkpoint, where they start from one" in words
+    assert "which all arms shared, and had a pretraining of its own, whose checkpoint its pretrained arms" in words
+    assert "share their draw of training and validation reviews and their checkpoint;" in method["difference_interval"]
+    _, words, method = page(tmp_path / "alone", ["initialisation", "order", "checkpoint"])
+    assert "The arms of one seed that start from a checkpoint share it, so intervals, tests and plans of diff" in words
+    assert "Each seed had a pretraining of its own, whose checkpoint its pretrained arms shared: intervals" in words
+    assert "the split of the reviews, the draw of those that have labels, and the one test set" in words
+    assert "since runs of one seed share their checkpoint;" in method["difference_interval"]

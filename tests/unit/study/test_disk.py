@@ -39,6 +39,11 @@ def test_the_open_study_by_hand(default):
     assert need["checkpoint"] == (2 + 5) * 4 * 23_388_418
     assert need["saved states"] == 2 * 2 * 12 * 23_388_418
     assert need["corpus"] == 1_500_000 and need["downloads"] == 7
+    # Three pretrainings, two at work at one time.
+    several = disk_need(jobs | {"pretrain": 3, "convert_checkpoint": 3}, config, downloads=7, corpus=0, at_once=2)
+    assert several["checkpoint"] == 3 * need["checkpoint"]
+    alone = disk_need({"pretrain": 3}, config, downloads=0, corpus=0, at_once=2)
+    assert alone["saved states"] == 2 * 2 * 12 * 23_388_418
     assert list(need) == sorted(need, key=need.get, reverse=True)
 
 

@@ -139,6 +139,8 @@ def test_a_training_is_read_from_the_line_that_it_prints(tmp_path):
     assert standing(training) == ("pretrain: update 300 of 1800", pytest.approx(1 / 6))
     log.write_text(progress_line(450, 1800, loss=5.5) + "\nloss=6.2, num_updates=500, lr=0.1\n")
     assert standing(training) == ("pretrain: update 500 of 1800, validation loss 5.500", pytest.approx(500 / 1800))
+    training.wildcards_dict, training.rule.name = {"seed": "12"}, "pretrain_again"
+    assert standing(training)[0] == "pretrain again, seed 12: update 500 of 1800, validation loss 5.500"
     training.params = Params()
     assert standing(training) == ("", None)
 

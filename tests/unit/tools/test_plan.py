@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas
 import pytest
+import yaml
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
 from common.errors import StudyError
@@ -110,6 +111,20 @@ def test_other_measures_are_planned_from_a_pilots_texts(tmp_path, capsys, measur
     seen = np.std([of_sklearn(one) for one in tables], ddof=1)
     # The plan takes the seeds' part apart from that of seeds by texts, at least 0 each, and adds them again.
     assert float(sd) >= 0.99 * seen and float(sd) < seen + (1.5 if measure == "macro_f1" else 0.02)
+
+
+def test_a_pilot_of_one_checkpoint_knows_no_spread_of_pretrainings(tmp_path, capsys):
+    note = "whose seeds share one checkpoint: the spread of pretrainings is not in this plan"
+    study = asked(tmp_path)
+    assert note not in planned(tmp_path, capsys, "--from", PILOT, study=study)
+    own = {
+        "checkpoint": {"pretraining": {"seeds": [1, 2]}},
+        "finetuning": {"seeds": [1, 2], "vary": ["initialisation", "order", "checkpoint"]},
+    }
+    with open(study, encoding="utf-8") as handle:
+        settings = yaml.safe_load(handle)
+    study = studies.write_study(tmp_path / "own.yaml", studies.merged(settings, own), base={})
+    assert note in planned(tmp_path, capsys, "--from", PILOT, study=study)
 
 
 def test_a_measure_whose_texts_are_unknown_is_refused_in_one_sentence(tmp_path, capsys):

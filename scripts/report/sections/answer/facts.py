@@ -10,6 +10,7 @@ from report.sections.errors.facts import POLARITY
 from report.sections.learning_curves.facts import facts as learning_curves
 from report.sections.recipes.facts import facts as recipes
 from report.strips import Strip, strip_chart
+from study.pretrainings import varies_checkpoint
 
 PART, CHAPTER, PLACE = "report", "The answer", 10
 # More labels are counted in the section on the data.
@@ -121,7 +122,9 @@ def description(study):
     task = tasks.load(manifest.get("task") or tasks.DEFAULT)
     labels = manifest.get("labels") or (list(POLARITY.values()) if task.NAMED else [])
     models = dict.fromkeys(study.frame("runs")["model"])
-    source = (study.settings.get("checkpoint") or {}).get("source")
+    start = CHECKPOINTS.get((study.settings.get("checkpoint") or {}).get("source"), "a checkpoint")
+    if varies_checkpoint(study.settings.get("finetuning") or {}):
+        start = "checkpoints that this study pretrained, one for each seed"
     return {
         "study": study.name,
         "n_questions": study.count(study.path("questions")) if study.has("questions") else None,
@@ -130,7 +133,7 @@ def description(study):
         "labels": labels if len(labels) <= MOST_NAMED else [],
         "sizes": {split: manifest["splits"][split]["n"] for split in ("train", "valid", "test")},
         "n_arms": study.distinct(study.path("runs"), "arm"),
-        "models": [CHECKPOINTS.get(source, "a checkpoint") if name == CHECKPOINT else name for name in models if name],
+        "models": [start if name == CHECKPOINT else name for name in models if name],
     }
 
 

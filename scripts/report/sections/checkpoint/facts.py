@@ -38,6 +38,7 @@ def facts(study):
         "factors": pretraining.get("word_init") == "cooccurrence",
         "first_token": float(pretraining.get("first_token_weight") or 0) > 0,
         "points": points,
+        "several": study.table("pretrainings") if study.has("pretrainings") else None,
         "drawing": study.drawing(study.path("pretraining_figure")),
         "ends": valid if len(valid) == 1 else [valid[0], valid[-1]],
     }

@@ -2,6 +2,7 @@
 
 import frameworks
 import measures
+from analysis.scored import shared
 from common.arms import ARM
 from report.inputs import located
 from report.numbers import Value
@@ -78,6 +79,7 @@ def facts(study):
         "several_frameworks": len({row["framework"] for row in by_epochs}) > 1,
         "select_by": selected_by(settings),
         "method": method,
+        "shared": shared(runs),
         "task": study.json("manifest").get("task", ""),
         "asked": ("own" if study.settings.get("questions") else "rule") if study.has("questions") else None,
         "answers": study.has("qa_summary"),

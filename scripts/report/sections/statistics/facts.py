@@ -1,5 +1,7 @@
 """Intervals of the arms and tests of their differences, exploratory."""
 
+from analysis.scored import shared
+
 CHAPTER, PLACE = "Can it be trusted?", 10
 
 
@@ -12,6 +14,7 @@ def facts(study):
         "arms": study.table("arm_statistics"),
         "pairs": study.table("pairs"),
         "paired": paired,
+        "shared": shared(study.frame("runs")),
         # No test says which runs of numbers learnt.
         "judged": study.has("learned"),
     }
