@@ -87,5 +87,7 @@ def test_what_grows_with_a_study_asks_the_scheduler_for_its_share(resource):
 def test_what_can_use_a_gpu_gets_one_from_both_profiles(profile):
     root = pathlib.Path(studies.ROOT)
     able = {name for name, text in rules().items() if re.search(r"^ +gpu=GPU,", text, re.MULTILINE)}
+    texts = "".join(path.read_text(encoding="utf-8") for path in (root / "rules").rglob("*.smk"))
+    able |= {name for first, name in re.findall(r"\buse rule (\w+) as (\w+) with:", texts) if first in able}
     asked = yaml.safe_load((root / "profiles" / profile / "config.yaml").read_text(encoding="utf-8"))["set-resources"]
     assert len(able) >= 6 and {name for name, of in asked.items() if of.get("gpu") == 1} == able
