@@ -28,6 +28,7 @@ from tools.checked import check_measure, check_results
 from tools.published_answers import answers, in_short
 from tools.published_conclusions import PUBLISHED, conclusions
 from tools.published_curves import by_amount
+from tools.published_pretraining import pretrained
 from tools.published_recipes import by_recipe, chosen, spread
 
 # The pages and the comparison use these; the report links to the rest.
@@ -267,16 +268,7 @@ def block(folder, link):
     arms = [row["arm"] for row in read_tsv(os.path.join(folder, "test_accuracy.tsv")) if row["arm"] not in left_out]
     if shared := without_shared(folder, [*arms, chosen_model(folder)]):
         facts.append(shared)
-    curve = os.path.join(folder, "checkpoint", "pretraining.tsv")
-    if os.path.exists(curve):
-        last = [row for row in read_tsv(curve) if row["split"] == "valid"][-1]
-        others = os.path.join(folder, "checkpoint", "pretrainings.tsv")
-        losses = [float(row["loss"]) for row in read_tsv(others)] if os.path.exists(others) else [float(last["loss"])]
-        nats = " to ".join(dict.fromkeys(f"{loss:.2f}" for loss in (min(losses), max(losses))))
-        whose = f"Each of {len(losses)} checkpoints" if len(losses) > 1 else "The checkpoint"
-        facts.append(
-            f"{whose} was pretrained for {last['update']} updates, to {nats} nats per masked token of held-out text."
-        )
+    facts += pretrained(folder)
     facts += gathered("sentences", folder)
     return "\n".join(
         [
