@@ -3,6 +3,7 @@
 from analysis.products.errors import run_keys
 from finetuning.learning_curves import learning_points
 from study.questions import REGISTER, asked_by, measures_asked
+from study.variation import varied
 
 QUESTIONS = asked_by(config)
 PLAN = plan_of(config["finetuning"])
@@ -18,9 +19,7 @@ COUNTED = {
     **{f"{framework}, fine-tuned": first_run(framework, "selected") for framework in sorted(FIRST_RUNS)},
 }
 # A study without subsets lacks this parameter, so that its tables stay as they were.
-SUBSET_SIZES = (
-    {"subsets": {name: arm.get("n_train") for name, arm in config["finetuning"]["arms"].items()}} if SUBSETS else {}
-)
+SUBSET_SIZES = {"subsets": {name: arm.get("n_train") for name, arm in FINETUNING["arms"].items()}} if SUBSETS else {}
 
 
 # A rule whose inputs are products is a row in scripts/<room>/products/, and so are its outputs.
@@ -55,6 +54,12 @@ rule aggregate_runs:
             test_curves="run_test_curves",
             manifest="manifest",
         ),
+        # As functions: a list would be hashed again for each of its members.
+        **{
+            f"source_{name}": lambda wildcards, its=its: its
+            for name, its in RUN_FILES.records_of_sources().items()
+            if its
+        },
     output:
         **outputs("aggregate_runs"),
     conda:
@@ -67,6 +72,24 @@ rule aggregate_runs:
         study=config["study"],
     script:
         "../scripts/analysis/aggregate_runs.py"
+
+
+if config.get("sources"):
+
+    rule measure_spread:
+        input:
+            **inputs(runs="spread_runs", manifest="manifest"),
+            predictions=lambda wildcards: RUN_FILES.records_of_sources()["predictions"],
+        output:
+            **outputs("measure_spread"),
+        conda:
+            "../envs/report.yaml"
+        params:
+            run_keys=[(arm, str(seed)) for arm, seed in RUN_FILES.source_runs],
+            sections=config["sources"],
+            study={"n_seeds": len(PLAN.get("confirm") or SEEDS), "varied": varied(config["finetuning"])},
+        script:
+            "../scripts/analysis/measure_spread.py"
 
 
 rule compare_baselines:

@@ -33,6 +33,7 @@ from study.ownership import check_named
 from study.products import chosen, generated_rules, product
 from study.rule_completion import complete_rules
 from study.run_files import RunFiles, framework_files
+from study.spread import draw_in, with_source_arms
 from study.source_files import checkpoint_of_folder, local_tables, other_source, source_files, table_settings
 from study.terminal import install
 
@@ -52,6 +53,8 @@ try:
     RETRIEVALS = retrievals(config, PINS)
 except StudyError as error:
     raise WorkflowError(str(error))
+# Trainings also record the leading measure, and know the arms of `sources`, which no table of the study's arms has.
+FINETUNING = with_source_arms(config)["finetuning"] | {"measure": config["measure"]}
 
 
 pathvars:
@@ -62,7 +65,7 @@ pathvars:
 
 
 wildcard_constraints:
-    arm="|".join(map(re.escape, [*config["finetuning"]["arms"], *gathered("arms", config)])),
+    arm="|".join(map(re.escape, [*FINETUNING["arms"], *gathered("arms", config)])),
     model="|".join(map(re.escape, ["checkpoint", *config["finetuning"]["models"]])),
     seed=r"\d+",
     look=r"\d+",
@@ -84,8 +87,6 @@ if TERMINAL:
 # A training job asks for a GPU where this machine has one; on a cluster the profile asks (`set-resources`).
 GPU = int(shutil.which("nvidia-smi") is not None)
 
-# Trainings also record the leading measure.
-FINETUNING = config["finetuning"] | {"measure": config["measure"]}
 # Parameters of rules where another measure than accuracy leads.
 LED = {} if config["measure"] == measures.DEFAULT else {"measure": config["measure"]}
 # The files of the measures that choose epochs or lead, which scripts load by name.
@@ -219,7 +220,7 @@ def finished(wildcards):
     """
     asked = [value for name, value in (PAGE | recorded()).items() if name != "training_benchmarks"]
     asked += [made(row.key) for row in chosen(config, derived=True) if row.each or not row.wildcards]
-    asked += [made(name) for name in ("run_histories", "run_selections", "seals")]
+    asked += [*map(made, ("run_histories", "run_selections", "seals")), *RUN_FILES.records_of_sources().values()]
     asked += [linear(f"<results>/predictions/{{arm}}/seed0.{ending}") for ending in ("tsv", "json")]
     asked += [linear(f"<results>/finetuning/{{arm}}/seed0/{name}.json") for name in ("run", "selected")]
     files = []

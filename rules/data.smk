@@ -1,13 +1,12 @@
 """Raw data: downloads, the study's canonical splits, their audit, the simple models that set the bar."""
 
 from study.addresses import record_path, source_addresses
-from study.variation import draw_of
 
 # `data.table` as `build_splits` takes it, or None.
 TABLE = table_settings(config["data"])
 
-# How each seed draws its own train and valid (`train-seed3`, `train-300-seed3`); None: all seeds share the study's.
-DRAW = draw_of(config["finetuning"])
+# How a run draws its own train and valid (`train-seed3`, `train-300-seed3`); None: all runs share the study's.
+DRAW = draw_in(config)
 
 # The audit reads these of the checkpoint and of external models.
 AUDITED = (

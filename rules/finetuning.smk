@@ -199,7 +199,7 @@ rule select_checkpoint:
 
 rule prove_weights:
     input:
-        proofs=runs("<run>/weights.json", TRAINED),
+        proofs=RUN_FILES.with_sources(runs("<run>/weights.json", TRAINED), "<run>/weights.json"),
         converted=list(PROVED.values()),
     output:
         **outputs("prove_weights"),
@@ -207,14 +207,10 @@ rule prove_weights:
     conda:
         "../envs/data.yaml"
     params:
-        **(
-            {"updates": {name: arm.get("at_update") for name, arm in config["finetuning"]["arms"].items()}}
-            if KEPT
-            else {}
-        ),
+        **({"updates": {name: arm.get("at_update") for name, arm in FINETUNING["arms"].items()}} if KEPT else {}),
         **({"pretrainings": RUN_FILES.further_starts()} if FURTHER else {}),
         models=list(PROVED),
-        arms={name: list(arm) for name, arm in TRAINED.items()},
+        arms={name: list(arm) for name, arm in RUN_FILES.arms.items() if name not in ARMS or name in TRAINED},
     script:
         "../scripts/finetuning/prove_weights.py"
 

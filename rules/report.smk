@@ -13,7 +13,7 @@ PAGE = {
 rule record_settings:
     input:
         **recorded(),
-        records=made("run_records"),
+        records=RUN_FILES.with_sources(made("run_records"), f"<results>/{product('run_records').path}"),
     output:
         **outputs("record_settings"),
     conda:
@@ -27,8 +27,8 @@ rule record_settings:
 rule record_provenance:
     input:
         **recorded(),
-        records=made("run_records"),
-        predictions=made("predictions"),
+        records=RUN_FILES.with_sources(made("run_records"), f"<results>/{product('run_records').path}"),
+        predictions=RUN_FILES.with_sources(made("predictions"), f"<results>/{product('predictions').path}"),
         manifest=made("manifest"),
         # These are in the report, and the crate gives their hashes. The page reads the crate, so its hash cannot be in
         # it.

@@ -1,12 +1,13 @@
 """Simulate how often 95 % intervals of a difference cover the true one, where draws of texts and checkpoints move arms.
 
 `python -m tools.simulate_sources` prints three tables. Studies are drawn from a fixed seed. The true difference is the
-mean over all draws, pretrainings, seeds and texts, here 0.
+mean over all draws, pretrainings, seeds and texts, here 0. A fourth is of intervals of standard deviations (`sources`).
 """
 
 import numpy as np
 
 from analysis.contrasts import Term, interval, paired, per_item
+from tools.simulated_spread import table_of_components
 
 STUDIES, TEXTS, SEEDS = 2000, 1000, (3, 5, 10)
 # For the tables of checkpoints, whose shares are closer to each other.
@@ -99,3 +100,4 @@ ALONE_VARIED = {
 if __name__ == "__main__":
     for ways, n_studies in ((DRAWS, STUDIES), (PRETRAININGS, MORE_STUDIES), (ALONE_VARIED, MORE_STUDIES)):
         print(table(ways, n_studies), end="\n\n", flush=True)
+    print(table_of_components())

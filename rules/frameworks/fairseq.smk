@@ -69,7 +69,7 @@ rule finetune_fairseq:
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_fairseq/{arm}/seed{seed}"),
         # This is also a function of `threads`: see `unwatched`.
-        save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],
+        save_every=lambda wildcards, threads: arm_training(FINETUNING, wildcards.arm)["save_every"],
     script:
         "../../scripts/frameworks/fairseq/train.py"
 

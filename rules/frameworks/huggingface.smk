@@ -8,7 +8,7 @@ rule finetune_huggingface:
         # This is not read, but no run may start on token ids that differ from fairseq's.
         parity=lambda wildcards: (
             parity(RUN_FILES.training_split(wildcards), RUN_FILES.drawn("valid", wildcards))
-            if ARMS[wildcards.arm].model == CHECKPOINT
+            if RUN_FILES.arms[wildcards.arm].model == CHECKPOINT
             else []
         ),
         checkpoint=RUN_FILES.start_folder,
@@ -33,7 +33,7 @@ rule finetune_huggingface:
         settings=lambda wildcards: arm_settings(FINETUNING, wildcards.arm),
         states=state("finetune_huggingface/{arm}/seed{seed}"),
         # This is also a function of `threads`: see `unwatched`.
-        save_every=lambda wildcards, threads: arm_training(config["finetuning"], wildcards.arm)["save_every"],
+        save_every=lambda wildcards, threads: arm_training(FINETUNING, wildcards.arm)["save_every"],
     script:
         "../../scripts/frameworks/huggingface/train.py"
 
@@ -43,7 +43,7 @@ rule evaluate_huggingface:
         selected="<run>/selected.json",
         checkpoints="<run>/selected",
         token_ids=RUN_FILES.token_ids("test"),
-        parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
+        parity=lambda wildcards: parity("test") if RUN_FILES.arms[wildcards.arm].model == CHECKPOINT else [],
         # They come from the same training, and are no reason to evaluate again.
         record=ancient("<run>/run.json"),
         history=ancient("<run>/history.tsv"),
@@ -70,7 +70,7 @@ rule test_curve_huggingface:
         selected="<run>/selected.json",
         predictions="<results>/predictions/{arm}/seed{seed}.tsv",
         token_ids=RUN_FILES.token_ids("test"),
-        parity=lambda wildcards: parity("test") if ARMS[wildcards.arm].model == CHECKPOINT else [],
+        parity=lambda wildcards: parity("test") if RUN_FILES.arms[wildcards.arm].model == CHECKPOINT else [],
     output:
         curve="<results>/finetuning/{arm}/seed{seed}/test_curve.tsv",
         tensorboard=directory("<results>/finetuning/{arm}/seed{seed}/tensorboard-test"),

@@ -186,6 +186,9 @@ def main(
     curved=None,
     seals=None,
     versions=None,
+    spread_runs=None,
+    spread_history=None,
+    **of_sources,
 ):
     """Write runs.tsv (one row per run) and history.tsv (one row per run, epoch, split and metric).
 
@@ -203,10 +206,23 @@ def main(
         curved: the arms whose runs have a test_curve.tsv, where any has one; None: all arms.
         seals: every run's seal, which its evaluation wrote; None: the records come from elsewhere.
         versions: digest of the leading measure's file; Snakemake compares it.
+        spread_runs, spread_history: the same tables of the runs of `sources` to write; None: the study has none.
+        **of_sources: source_records, source_selected and so on: the files of those runs.
 
     Raises:
         StudyError: names the run whose files are missing or disagree with the others'.
     """
+    if spread_runs:
+        files = {name.removeprefix("source_"): paths for name, paths in of_sources.items()}
+        main(
+            **files,
+            test_curves=[],
+            manifest=manifest,
+            runs=spread_runs,
+            history=spread_history,
+            study=study,
+            subsets=subsets,
+        )
     table = aggregate(records, selected, histories, predictions, read_json(manifest), study, subsets, seals)
     write_table(runs, "runs", frame_rows(table))
     joined = join_histories(table, histories, test_curves, curved)

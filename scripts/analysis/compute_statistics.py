@@ -4,6 +4,7 @@ import pandas
 
 from analysis import inference, permutations
 from analysis.arm_pairs import OPTIONS, bootstrap, compare_all
+from analysis.failures import judge_learning
 from analysis.intervals import t_interval
 from analysis.scored import SHARED, items_of, lead_of, mean_interval, read_runs, scores_of, shared, sharing
 from common.arms import ARM, summarise
@@ -28,25 +29,6 @@ PAIRED = {
     "permutation_over_seeds": "paired instead: random signs of the differences of one seed, two-sided, exact while "
     f"enumerable, else {permutations.SEED_PERMUTATIONS} draws",
 }
-
-
-def judge_learning(arms, majority_share, alpha):
-    """Return learned.tsv as a frame.
-
-    A run did not learn when its validation accuracy at the chosen epoch is not above the majority class's share by a
-    one-sided exact binomial test. Where accuracy chose the epoch, it is a maximum: the test is lenient towards the run.
-    A run without a validation result is no row.
-    """
-    table = pandas.DataFrame(
-        [dict(zip(ARM, arm, strict=True)) | run for arm, runs in arms.items() for run in runs],
-    ).rename(columns={"constant": "constant_on_test"})
-    table = table[table["valid_accuracy"].notna()]
-    n_correct = (table["valid_accuracy"] * table["n_valid"]).round().astype(int)
-    p_values = [
-        inference.chance_p(n_right, n, majority_share) for n_right, n in zip(n_correct, table["n_valid"], strict=True)
-    ]
-    table = table.assign(majority_share=majority_share, p_value=p_values)
-    return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned")]
 
 
 def describe_arm(arm, runs, n_learned, values, level, judged=True):

@@ -2,8 +2,12 @@
 
 import statistics
 
-from analysis.inference import exact_interval
+import pandas
+
+from analysis.inference import chance_p, exact_interval
 from analysis.intervals import LEVEL
+from common.arms import ARM
+from study.tables import columns_of
 
 # This share of failed runs would change a study's conclusions; fewer than 36 seeds without a failure cannot rule it
 # out.
@@ -17,6 +21,23 @@ WARNINGS = {
     "classes alike": "the interval is over seeds alone, but a measure that weighs classes alike varies with the texts",
     "rare class": "the interval is over seeds alone, but other texts of a class below 10 % would move the measure",
 }
+
+
+def judge_learning(arms, majority_share, alpha):
+    """Return learned.tsv as a frame.
+
+    A run did not learn when its validation accuracy at the chosen epoch is not above the majority class's share by a
+    one-sided exact binomial test. Where accuracy chose the epoch, it is a maximum: the test is lenient towards the run.
+    A run without a validation result is no row.
+    """
+    table = pandas.DataFrame(
+        [dict(zip(ARM, arm, strict=True)) | run for arm, runs in arms.items() for run in runs],
+    ).rename(columns={"constant": "constant_on_test"})
+    table = table[table["valid_accuracy"].notna()]
+    n_correct = (table["valid_accuracy"] * table["n_valid"]).round().astype(int)
+    p_values = [chance_p(n_right, n, majority_share) for n_right, n in zip(n_correct, table["n_valid"], strict=True)]
+    table = table.assign(majority_share=majority_share, p_value=p_values)
+    return table.assign(learned=table["p_value"] <= alpha)[columns_of("learned")]
 
 
 def failure_rate(learned, accuracies, level=LEVEL):

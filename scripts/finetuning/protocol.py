@@ -2,7 +2,7 @@
 
 import frameworks
 from frameworks.matched import in_effect
-from study.variation import run_settings
+from study.variation import of_arm, run_settings
 
 
 def framework_settings(finetuning, framework):
@@ -34,7 +34,7 @@ def arm_settings(finetuning, name):
     said = {key: value for key, value in in_effect(training).items() if key != "save_every"}
     said |= {key: arm[key] for key in ("freeze", *facts.SETTINGS) if arm.get(key) is not None}
     said = {key: value for key, value in said.items() if key not in facts.PLACED}
-    return facts.arm_settings(study, arm) | said | run_settings(finetuning)
+    return facts.arm_settings(study, arm) | said | run_settings(of_arm(finetuning, name))
 
 
 def arm_training(finetuning, name):

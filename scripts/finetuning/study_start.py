@@ -2,6 +2,7 @@
 
 import atexit
 import errno
+import itertools
 import os
 import sys
 from collections import Counter
@@ -28,6 +29,7 @@ from study.remains import remove_remains
 from study.rule_completion import script_name
 from study.seed_plans import plan_of
 from study.settings import unused_keys
+from study.spread import source_runs, with_source_arms
 
 
 class Start:
@@ -62,8 +64,10 @@ class Start:
         finetuning = self.config["finetuning"]
         runs = [
             os.path.join(self.results, "finetuning", arm, f"seed{seed}")
-            for arm in finetuning["arms"]
-            for seed in finetuning["seeds"]
+            for arm, seed in [
+                *itertools.product(finetuning["arms"], finetuning["seeds"]),
+                *source_runs(self.config),
+            ]
         ]
         if not keeps_checkpoints:
             remove_remains(self.results, runs)
@@ -80,7 +84,7 @@ class Start:
         Raises:
             StudyError: a record of other settings or files, which Snakemake would not notice.
         """
-        finetuning = self.config["finetuning"]
+        finetuning = with_source_arms(self.config)["finetuning"]
         places = [([mirror_path(url) for url in one["urls"]], record_path(one["urls"])) for one in retrievals.values()]
         folders = {name: model.get("folder") for name, model in finetuning["models"].items()}
         taken = {name: self.digests.of_all(visible_files(folder)) for name, folder in folders.items() if folder}

@@ -11,7 +11,7 @@ from common.errors import StudyError
 from common.files import read_json, reading
 from common.machine import result_settings
 from frameworks.matched import leave_out
-from study import pretrainings, variation
+from study import pretrainings, spread, variation
 from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.freshness import ADDED
@@ -46,6 +46,7 @@ def check_study(config, root):
     leave_out(config["finetuning"])
     variation.leave_out(config["finetuning"])
     pretrainings.leave_out(config)
+    spread.leave_out(config)
     write_out(config["finetuning"])
     refuse(missing_files(config, root))
     checksums = config["checksums"] and os.path.join(root, config["checksums"])

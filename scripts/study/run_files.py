@@ -11,7 +11,18 @@ from common.arms import CHECKPOINT, arms_in
 from study.addresses import hub_addresses, kept_file
 from study.freshness import visible_files
 from study.pretrainings import folder_of, start_name, starts, starts_there
-from study.variation import draw_of
+from study.products import product
+from study.spread import source_runs, with_source_arms
+from study.variation import draw_of, of_arm
+
+# The records of a run, by their names in rule aggregate_runs.
+RECORDS = {
+    "records": "run_records",
+    "selected": "run_selections",
+    "histories": "run_histories",
+    "predictions": "predictions",
+    "seals": "seals",
+}
 
 
 class RunFiles:
@@ -21,17 +32,17 @@ class RunFiles:
         path: function that fills the path variables of a pattern.
         retrieved: function of addresses: where they are kept once retrieved.
         digest: function of files: their SHA-256 by path.
-        finetuning, checkpoint: these sections of the settings, grids written out.
-        arms: {name: `common.arms.Arm`}.
-        draws: True where each seed draws its own training and validation texts.
+        finetuning, checkpoint: these sections of the settings, grids written out, with the arms of `sources`.
+        arms: {name: `common.arms.Arm`}, those among them.
+        source_runs: (arm, seed) of every run of `sources`.
         starts: {seed of a run, as text: (seed, folder) of its pretraining}; empty where all share one checkpoint.
     """
 
     def __init__(self, config, path, retrieved, digest):
         """Store the settings and the functions of the rules."""
         self.path, self.retrieved, self.digest = path, retrieved, digest
+        self.source_runs, config = source_runs(config), with_source_arms(config)
         self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
-        self.draws = draw_of(self.finetuning) is not None
         self.starts = {str(run): (seed, folder_of(config, seed)) for run, seed in starts(config).items()}
 
     def arm(self, wildcards):
@@ -111,6 +122,20 @@ class RunFiles:
             f"<results>/finetuning/token-ids/{self.arms[wildcards.arm].model}/{self.drawn(split, wildcards)}.npz"
         )
 
+    def of_sources(self, pattern):
+        """Return the pattern's paths for every run of `sources`; none without it."""
+        pattern = self.path(pattern)
+        return [pattern.format(arm=name, seed=seed) for name, seed in self.source_runs]
+
+    def records_of_sources(self):
+        """Return {input of aggregate_runs: its paths of the runs of `sources`}."""
+        return {name: self.of_sources(f"<results>/{product(key).path}") for name, key in RECORDS.items()}
+
+    def with_sources(self, asked, pattern):
+        """Return an input function: what another one gives, and the same of the runs of `sources`."""
+        more = self.of_sources(pattern)
+        return (lambda wildcards: [*asked(wildcards), *more]) if more else asked
+
     def features(self, wildcards, split):
         """Return a split's frozen features by the model of the wildcards' run."""
         arm, (_, folder) = self.arm(wildcards), self.pretraining(wildcards)
@@ -123,7 +148,8 @@ class RunFiles:
 
     def drawn(self, split, wildcards):
         """Return a split's name in a run: its seed's own, such as `valid-seed3`, where seeds draw texts."""
-        return split if split == "test" or not self.draws or "-seed" in split else f"{split}-seed{wildcards.seed}"
+        draws = draw_of(of_arm(self.finetuning, wildcards.arm)) is not None
+        return split if split == "test" or not draws or "-seed" in split else f"{split}-seed{wildcards.seed}"
 
     def of_valid(self, pattern):
         """Return an input function: the pattern's path, `{split}` being the one that chooses the run's epoch."""

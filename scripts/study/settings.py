@@ -29,6 +29,7 @@ from study.questions import check_questions
 from study.schema import read_schema
 from study.schema_faults import messages, name_of, show
 from study.seed_plans import check_seeds
+from study.spread import check_sources
 from study.variation import check_variation
 
 # The limit is 32 bits; the bounds of most settings are far below, in the schema.
@@ -107,6 +108,7 @@ def cross_checks(config):
     # They may name arms that a grid writes out; the settings are checked again with these.
     if not config["finetuning"]["grids"]:
         yield from check_questions(config)
+        yield from check_sources(config)
     yield from check_seeds(config)
     yield from check_variation(config)
     yield from check_pretrainings(config)

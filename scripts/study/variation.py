@@ -20,6 +20,12 @@ def varied(finetuning):
     return [source for source in finetuning.get("vary", DEFAULT) if shared.get(source) is None]
 
 
+def of_arm(finetuning, name):
+    """Return the section as an arm has it: those of a study of the sources (`study.spread`) vary other sources."""
+    arm = finetuning["arms"].get(name, {})
+    return finetuning | {"vary": arm["vary"]} if "vary" in arm else finetuning
+
+
 def draw_of(finetuning):
     """Return how each seed draws its training and validation texts, of `DRAWS`; None: all seeds share the split."""
     return next((source for source in finetuning.get("vary", ()) if source in DRAWS), None)

@@ -493,7 +493,7 @@ def test_schema_and_defaults_do_not_drift():
     schema = read_schema(SCHEMA)
     # Null or empty by default, so the keys below are in the schema alone.
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
-    empty += ("finetuning.grids.", "questions.", "finetuning.seeds.")
+    empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.")
     # What an arm may have otherwise than the study.
     empty += tuple(
         f"finetuning.arms.{key}"
@@ -536,7 +536,7 @@ def test_schema_is_strict_at_every_level():
             # A grid varies what it names.
             optional = {("finetuning", "grids", "[]"): set(AXES), ("questions", "[]"): {"equal_within", "measure"}}
             # Seeds may be a list, too.
-            optional |= {("finetuning", "seeds"): {"looks", "seen", "confirm"}}
+            optional |= {("finetuning", "seeds"): {"looks", "seen", "confirm"}, ("sources", "[]"): {"arm", "compare"}}
             optional = optional.get(path, set())
             assert set(node["required"]) == set(node["properties"]) - optional, path
             for key, part in node["properties"].items():
