@@ -30,7 +30,7 @@ FOLDERS = {"1": "checkpoint", "2": "checkpoint/seed12"}
 def killed_in_the_second_pretraining(folder, study):
     """Run the workflow and kill it when the second pretraining would write its curve, with its last state saved."""
     place = ("pretrain", "open", "tiny/checkpoint/seed12/.part-pretraining.tsv")
-    words = studies.command(folder, study=study, cores=1)
+    words = studies.command(folder, "--nolock", study=study, cores=1)
     first = fault_injection.Workflow(words, folder / "first.log", [place])
     try:
         assert first.wait_until(first.halted), first.output().decode()[-3000:]
@@ -44,7 +44,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pretrainings")
     study = studies.write_study(folder / "study.yaml", STUDY)
     killed_in_the_second_pretraining(folder, study)
-    done = studies.snakemake(folder, study=study)
+    done = studies.snakemake(folder, "--nolock", "--rerun-incomplete", study=study)
     assert done.returncode == 0, done.output[-3000:]
     again = studies.snakemake(folder, "-n", study=study)
     assert "Nothing to be done" in again.output
