@@ -24,6 +24,7 @@ from study.disk import check_disk, corpus_bytes, disk_need, model_bytes
 from study.freshness import check_downloads, check_fresh, hides_changes, visible_files
 from study.ownership import claim
 from study.pins import expected, mirror_path
+from study.pretrainings import noted
 from study.questions import asked_by, register
 from study.remains import remove_remains
 from study.rule_completion import script_name
@@ -150,8 +151,9 @@ class Start:
 
     def planned_seeds(self, measure):
         """Return the seeds of the runs that a measure scores, as `study.seed_plans.plan_of` does; None without any."""
-        section = self.config.get(measures.of_guests().get(measure, "finetuning")) or {}
-        return plan_of(section) if section.get("seeds") else None
+        name = measures.of_guests().get(measure, "finetuning")
+        section, further = self.config.get(name) or {}, noted(self.config) if name == "finetuning" else {}
+        return plan_of(section) | further if section.get("seeds") else None
 
     def planned_need(self):
         """Return what the planned jobs will write, by kind, in bytes."""

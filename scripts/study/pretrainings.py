@@ -51,6 +51,12 @@ def starts(config):
     return dict(zip(config["finetuning"]["seeds"], pretraining_seeds(config), strict=True))
 
 
+def noted(config):
+    """Return the pretrainings as a part of the plan of seeds that answers questions: {} where there is one."""
+    several = varies_checkpoint(config.get("finetuning", {}))
+    return {"pretrainings": pretraining_seeds(config)} if several else {}
+
+
 def starts_there(arm):
     """Return whether the weights of an arm's runs are those of the study's checkpoint.
 

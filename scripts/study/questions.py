@@ -12,6 +12,7 @@ from common.machine import now
 from study.baselines import CONSTANT, linear_arms
 from study.best_of import best_of_faults, is_best_of, members
 from study.guests import guests
+from study.pretrainings import noted
 
 REGISTER = "questions.json"
 # These keys define a question; `among` has the candidates of `best of`.
@@ -177,8 +178,9 @@ def register(folder, questions, runs, plan=None):
 def recorded_seeds(folder):
     """Return the plan of seeds that a study's results were made with, by its settings.json; None without one."""
     path = os.path.join(folder, "settings.json")
-    finetuning = read_json(path).get("finetuning", {}) if os.path.isfile(path) else {}
-    return {key: finetuning[key] for key in PLAN if finetuning.get(key)} or None
+    settings = read_json(path) if os.path.isfile(path) else {}
+    finetuning = settings.get("finetuning", {})
+    return {key: finetuning[key] for key in PLAN if finetuning.get(key)} | noted(settings) or None
 
 
 def note_seeds(entry, plan, runs, made_with=None):

@@ -4,8 +4,9 @@ import types
 
 import pytest
 
+from common.files import write_json
 from finetuning.protocol import arm_settings
-from study import pretrainings, variation
+from study import pretrainings, questions, seed_plans, variation
 from study.checkpoint_checks import check_pretrainings
 from study.run_files import RunFiles
 from support.settings import changed, message
@@ -128,3 +129,23 @@ def test_every_start_is_proved_by_its_own_folder():
         "checkpoint at update 450 of seed 12": f"{place}/seed12/kept/update450/huggingface",
     }
     assert files.every_start(["camembert"], [], []) == {"camembert": "<results>/finetuning/models/camembert"}
+
+
+def test_other_pretrainings_for_finished_runs_are_another_plan_of_seeds(tmp_path):
+    """As with other seeds, the question is judged again, and its answer costs more."""
+    asked = [{"ask": "Does pretraining help?", "compare": ["whole", "fresh"]}]
+    (entry,) = (questions.digest(one) for one in asked)
+
+    def register(seeds, runs):
+        config = changed(VARIED | {"checkpoint.pretraining.seeds": seeds})
+        plan = seed_plans.plan_of(config["finetuning"]) | pretrainings.noted(config)
+        questions.register(tmp_path, asked, lambda measure: runs, lambda measure: plan)
+        write_json(tmp_path / "settings.json", {key: config[key] for key in ("checkpoint", "finetuning")})
+        return questions.continuations(questions.read_register(tmp_path / questions.REGISTER)[entry])
+
+    assert register([11, 12, 13], []) == 0
+    # Nothing was seen yet.
+    assert register([11, 12, 14], []) == 0
+    assert register([11, 12, 14], ["whole/seed1"]) == 0
+    assert register([11, 12, 15], ["whole/seed1"]) == 1
+    assert pretrainings.noted(changed({})) == {} == pretrainings.noted({})
