@@ -2,7 +2,7 @@
 
 from qa.guest import qa_addresses
 from qa.products.answers import answer_measures
-from qa.qa_arms import qa_arms, without_saves
+from qa.qa_arms import qa_arms, variations, without_saves
 
 QA = config["qa"]
 QA_ADDRESSES = qa_addresses(QA)
@@ -22,6 +22,9 @@ QA_PAIRS += retrieved(*QA_ADDRESSES["pairs"])
 QA_RUN = "<results>/qa/{arm}/seed{seed}"
 QA_RUNS = expand(QA_RUN, arm=QA_ARMS, seed=QA["seeds"])
 SWEEP = "<results>/qa/sweep/rank{rank}/seed{seed}"
+VARIED = variations(QA)
+VARIATION = "<results>/qa/variations/{name}/seed{seed}"
+VARIATIONS = expand(VARIATION, name=[one["name"] for one in VARIED], seed=QA["variations"]["seeds"])
 SWEEPS = expand(SWEEP, rank=SWEPT["ranks"], seed=SWEPT["seeds"])
 
 
@@ -186,6 +189,43 @@ if SWEPT["ranks"]:
             "../envs/report.yaml"
         script:
             "../scripts/qa/tabulate_rank_sweep.py"
+
+
+if VARIED:
+
+    # Every run of a seed is trained in one job, and each has a place below.
+    rule vary_lora:
+        input:
+            train="<results>/qa/data/train.jsonl",
+            heldout="<results>/qa/data/heldout.jsonl",
+            base="<results>/qa/base",
+        output:
+            losses=[VARIATION.replace("{name}", one["name"]) + "/loss.tsv" for one in VARIED],
+            records=[VARIATION.replace("{name}", one["name"]) + "/run.json" for one in VARIED],
+        conda:
+            "../envs/qa.yaml"
+        resources:
+            gpu=GPU,
+            mem_mb=grow(8000),
+            runtime=grow("12h"),
+        params:
+            states=state("vary_lora/seed{seed}"),
+            runs=VARIED,
+            template=lambda wildcards: QA["prompt"],
+            save_every=unwatched(QA["training"]["save_every"]),
+        script:
+            "../scripts/qa/vary_lora.py"
+
+    rule tabulate_variations:
+        input:
+            records=[f"{run}/run.json" for run in VARIATIONS],
+            losses=[f"{run}/loss.tsv" for run in VARIATIONS],
+        output:
+            **outputs("tabulate_variations"),
+        conda:
+            "../envs/report.yaml"
+        script:
+            "../scripts/qa/tabulate_variations.py"
 
 
 rule build_lora_ledger:

@@ -11,7 +11,7 @@ from study.guests import Guest
 from study.hub import hub_urls
 
 FLOAT = 4
-SECTIONS = ("seeds", "arms", "data", "prompt", "base", "lora", "rank_sweep", "training", "generation")
+SECTIONS = ("seeds", "arms", "data", "prompt", "base", "lora", "rank_sweep", "variations", "training", "generation")
 
 
 def qa_addresses(qa):
@@ -66,6 +66,12 @@ class QuestionAnswering(Guest):
     def _runs(self, config):
         """Return (arm, seed) of every run."""
         return [(arm, seed) for arm in qa_arms(config["qa"]) for seed in config["qa"]["seeds"]]
+
+    def own_defaults(self, merged, config):
+        """Leave out the default variations where a study has question answering of its own, in place."""
+        given = config.get("qa")
+        if isinstance(given, dict) and given.keys() - {"enabled"} and "variations" not in given:
+            merged["qa"]["variations"]["runs"] = []
 
     def check(self, config):
         """Yield what contradicts itself in `qa`, and the arms that would be taken for adapters."""

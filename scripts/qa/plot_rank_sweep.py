@@ -36,7 +36,9 @@ def draw(frame):
         axes.set_xticks(ranks, [str(rank) for rank in ranks])
         axes.minorticks_off()
         axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
+        if scale != 1 or column == "update_seconds":
+            # Losses are far from 0, and their differences would not be seen.
+            axes.set_ylim(bottom=0)
         if len(columns) > 1:
             axes.legend()
     for axes in grid[1]:

@@ -3,7 +3,9 @@
 import re
 
 # Folders of the study beside those of the arms.
-TAKEN = ("base", "data", "figures", "sweep")
+TAKEN = ("base", "data", "figures", "sweep", "variations")
+# The run that changes nothing, which the others are read against.
+UNCHANGED = "unchanged"
 
 
 def qa_arms(qa):
@@ -24,6 +26,29 @@ def qa_arms(qa):
     }
 
 
+def variations(qa):
+    """Return the runs of `qa.variations`, the one that changes nothing first; [] where the study has none.
+
+    Args:
+        qa: the `qa` section of the config.
+
+    Returns:
+        list[dict]: name; changed, {setting: value}; lora, `qa.lora` with what the run changes, or None where it trains
+        all weights; training, `qa.training` likewise, without `save_every`.
+    """
+    found = []
+    for given in [{"name": UNCHANGED}, *qa["variations"]["runs"]] if qa["variations"]["runs"] else []:
+        changed = {key: value for key, value in given.items() if key != "name"}
+        parts = {
+            part: {key: changed.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")
+        }
+        lora = None if changed.get("tune") == "all" else parts["lora"]
+        found.append(
+            {"name": given["name"], "changed": changed, "lora": lora, "training": without_saves(parts["training"])}
+        )
+    return found
+
+
 def without_saves(training):
     """Return a run's training without `save_every`, which no result depends on."""
     return {key: value for key, value in training.items() if key != "save_every"}
@@ -40,11 +65,32 @@ def check_arms(qa):
         place = f"qa.arms.{name}" if {"layers_pattern", "layers_to_transform"} & set(given) else "qa.lora"
         if lora["layers_pattern"] is not None and lora["layers_to_transform"] is None:
             yield f"{place}.layers_pattern has no effect without layers_to_transform: give both, or null for both"
+    yield from check_variations(qa)
     same = {}
     for name, settings in qa_arms(qa).items():
         other = same.setdefault(repr(settings), name)
         if other != name:
             yield f"qa.arms.{other} and qa.arms.{name} have the same settings; let them differ, or leave one out"
+
+
+def check_variations(qa):
+    """Yield what contradicts itself in the runs of `qa.variations`."""
+    same = {}
+    for number, one in enumerate(variations(qa)):
+        place = f"qa.variations.runs, entry {number}"
+        if number and one["name"] == UNCHANGED:
+            yield f"{place}: {UNCHANGED} is the run that changes nothing, which is always there; leave it out"
+            continue
+        if one["lora"] is None and set(one["changed"]) & set(qa["lora"]):
+            key = min(set(one["changed"]) & set(qa["lora"]))
+            yield f"{place} ({one['name']}) has {key} beside `tune: all`, which trains without LoRA; leave one out"
+        settings = repr({key: one[key] for key in ("lora", "training")})
+        other = same.setdefault(settings, one["name"])
+        if other != one["name"]:
+            yield f"{place} ({one['name']}) has the settings of {other}; let it change something, or leave it out"
+    names = [one["name"].lower() for one in variations(qa)]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"qa.variations.runs has {name} twice; give every run a name of its own"
 
 
 def check_prompt(prompt):

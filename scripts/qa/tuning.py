@@ -97,7 +97,7 @@ def state_key(settings, files):
     """
     modules = (qa.answer_trainer, qa.causal_lm, qa.lora, qa.question_pairs)
     modules += (training.batching, training.resumable_trainer)
-    functions = (flush_denormals, make_optimizer, tune, adapted_model)
+    functions = (flush_denormals, make_optimizer, tune, adapted_model, whole_model)
     return {
         "settings": settings,
         "files": [sha256(path) for path in files],
@@ -144,23 +144,28 @@ def tune(model, pairs, protocol, seed, precision, device, pad, folder, save_ever
         "resumed_after": done,
         "update_seconds": trainer.pace.seconds,
         "training_bytes": training_bytes(model, optimizer),
+        "saved_bytes": saved_bytes(model),
     }
 
 
+def saved_bytes(model):
+    """Return the bytes of the trained weights: what a run has to keep beside the base."""
+    return sum(p.numel() * p.element_size() for p in trainable(model).values())
+
+
 def training_bytes(model, optimizer):
-    """Return the bytes that training takes beside the frozen model and its activations.
+    """Return the bytes that training takes beside frozen weights and activations.
 
     Args:
-        model: a peft model.
+        model: a peft model, or a whole one.
         optimizer: optimizer of its trainable parameters, after an update.
 
     Returns:
         int: the trainable weights, as much again for their gradients, and the optimizer's averages.
     """
-    weights = sum(p.numel() * p.element_size() for p in trainable(model).values())
     states = (value for state in optimizer.state.values() for value in state.values())
     averages = sum(v.numel() * v.element_size() for v in states if isinstance(v, torch.Tensor) and v.dim())
-    return 2 * weights + averages
+    return 2 * saved_bytes(model) + averages
 
 
 # ---------------------------------------------------------------- one run
@@ -182,6 +187,21 @@ def adapted_model(base, seed, lora, protocol, precision, device):
     return get_peft_model(model, LoraConfig(**lora_arguments(lora)))
 
 
+def whole_model(base, seed, protocol, precision, device):
+    """Return the base model with all its weights to be trained, for a run without LoRA.
+
+    Raises:
+        StudyError: 4-bit weights are asked for, which nothing trains.
+    """
+    if protocol["quantization"] != "none":
+        raise StudyError(
+            "a run with `tune: all` trains the base's weights, and 4-bit ones cannot be trained; leave it out"
+        )
+    model = load_base(base, "none", False, precision, device)
+    torch.manual_seed(seed)
+    return model.requires_grad_(True)
+
+
 def write_adapter(folder, model):
     """Write a peft model's adapter, whole or not at all; its card comes with `export_adapter`."""
     with atomic_path(folder) as temporary:
@@ -200,7 +220,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
         heldout: JSON Lines of pairs to measure.
         base: the base model's folder.
         seed: seed of A's first values, dropout and order.
-        lora: the run's LoRA settings.
+        lora: the run's LoRA settings; None: all weights are trained.
         protocol: the run's training.
         template: `qa.prompt` of the config.
         states: folder that reruns do not wipe, for the states of this run while it is unfinished.
@@ -208,7 +228,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
         keep_result: keep rows and record there once training ended, for a job that has other runs to train.
 
     Returns:
-        tuple: peft model, as training left it, or None where the result was kept; rows of `COLUMNS`; dict for run.json.
+        tuple: the model as training left it, or None where the result was kept; rows of `COLUMNS`; dict for run.json.
 
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
@@ -217,14 +237,15 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
     # Settings are checked against the model's shapes before weights are read.
     check_base(base)
     shell = empty_model(read_json(os.path.join(base, "config.json")))
-    shapes = describe(shell)
-    lora = resolve_targets(lora, shapes, shell.config.model_type)
-    check_lora(lora, shapes)
+    if lora is not None:
+        shapes = describe(shell)
+        lora = resolve_targets(lora, shapes, shell.config.model_type)
+        check_lora(lora, shapes)
     device = torch.device(choose_device())
     precision = choose_precision(protocol["precision"], device)
     threads = torch.get_num_threads()
-    settings = {"rank": lora["r"], "seed": seed, "precision": precision, "device": device.type, "threads": threads}
-    settings["prompt"] = template
+    settings = {"rank": lora["r"] if lora else None, "seed": seed, "prompt": template}
+    settings |= {"precision": precision, "device": device.type, "threads": threads}
     key = state_key({**settings, "lora": lora, "training": protocol}, [train, heldout, *model_files(base)])
     folder = state_folder(states, key)
     saved = load_state(folder)
@@ -239,7 +260,8 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
     }
     lengths = [len(pair["input_ids"]) for side in pairs.values() for pair in side]
     check_length(max(lengths), shell.config, f"qa.training.max_tokens: {protocol['max_tokens']}")
-    model = adapted_model(base, seed, lora, protocol, precision, device)
+    about = (protocol, precision, device)
+    model = adapted_model(base, seed, lora, *about) if lora else whole_model(base, seed, *about)
     n_trainable, n_total = count_parameters(model)
     print(f"{n_trainable} trainable of {n_total} parameters ({n_trainable / n_total:.4%}), on {device}, {precision}")
     rows, made = tune(model, pairs, protocol, seed, precision, device, end_of_text, folder, save_every, saved)
@@ -247,7 +269,7 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
     record |= {"n_cut": lengths.count(protocol["max_tokens"]), "quantization": protocol["quantization"]}
     record |= {"trainable_params": n_trainable, "total_params": n_total}
     record |= {"end_of_text": end_of_text, "first_tokens": first_tokens(tokenizer)}
-    record |= {"lora": lora_arguments(lora), "protocol": protocol, "versions": versions()}
+    record |= {"lora": lora_arguments(lora) if lora else None, "protocol": protocol, "versions": versions()}
     if keep_result:
         save_state(folder, {"result": json.dumps([rows, record])})
     return model, rows, record

@@ -16,7 +16,7 @@ from study.addresses import expand_addresses
 from study.arm_checks import fill_arms
 from study.freshness import ADDED
 from study.grids import expand_grids
-from study.guests import gathered
+from study.guests import gathered, guests
 from study.ownership import check_named
 from study.pins import read_checksums
 from study.seed_plans import write_out
@@ -185,6 +185,8 @@ def with_defaults(config, root):
         merged["finetuning"]["arms"] = finetuning["arms"]
     if "questions" not in config and isinstance(finetuning, dict) and {"arms", "baselines"} & finetuning.keys():
         merged["questions"] = None
+    for guest in guests().values():
+        guest.own_defaults(merged, config)
     return merged
 
 

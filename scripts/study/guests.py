@@ -38,6 +38,14 @@ class Guest:
         """Yield a message for each setting that contradicts another one; called also where `asked` is false."""
         return ()
 
+    def own_defaults(self, merged, config):
+        """Change defaults, in place, that hold for the embedded study only, where a study differs from it.
+
+        Args:
+            merged: the study's settings over the defaults of config.yaml.
+            config: the study's own.
+        """
+
     def missing_files(self, config, root):
         """Yield a message for each file of the clone that the settings name and that is missing."""
         return ()

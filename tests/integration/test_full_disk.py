@@ -20,6 +20,7 @@ MORE = {
         "data": {"n_heldout": 4},
         "lora": {"r": 2},
         "rank_sweep": {"ranks": [2]},
+        "variations": {"runs": [{"name": "whole", "tune": "all", "lr": 1.0e-3}]},
         "seeds": [1],
         "base": {
             "embedded": {
@@ -34,7 +35,7 @@ MORE = {
         "generation": {"n_questions": 1, "max_new_tokens": 4},
     },
 }
-TARGETS = [f"results/tiny/qa/{name}" for name in ("summary.tsv", "lora_ledger.tsv")]
+TARGETS = [f"results/tiny/qa/{name}" for name in ("summary.tsv", "lora_ledger.tsv", "variations.tsv")]
 TARGETS += [f"results/tiny/qa/figures/{name}.svg" for name in ("loss", "rank_sweep", "lora")]
 # They need a fetched checkpoint, tables of opinions, a model or a tokenizer of another's, or a browser.
 ELSEWHERE = {"extract_checkpoint", "copy_checkpoint", "compare_huggingface_weights"}

@@ -20,10 +20,11 @@ OWN = {
     "prompt": "Q: {question}\nA: {answer}",
     "base": {"source": "folder"},
     "rank_sweep": {"ranks": [2]},
+    "variations": {"runs": [{"name": "whole", "tune": "all", "lr": 1.0e-3}]},
     "training": {"updates": 4, "evaluate_every": 2, "save_every": 2, "max_tokens": 96},
     "generation": {"n_questions": 2, "max_new_tokens": 4},
 }
-TARGETS = ["qa/summary.tsv", "qa/lora_ledger.tsv", "qa/rank_sweep.tsv"]
+TARGETS = ["qa/summary.tsv", "qa/lora_ledger.tsv", "qa/rank_sweep.tsv", "qa/variations.tsv"]
 TARGETS += [f"qa/figures/{name}.svg" for name in ("loss", "rank_sweep", "lora")]
 TARGETS += ["models/qa-wide.all-seed2"]
 

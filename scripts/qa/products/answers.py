@@ -34,7 +34,10 @@ COLUMNS = {
     "optimizer": ("text", "", "the one that was used"),
     "quantization": ("text", "", "none or nf4: of the base's weights"),
     **{f"{name}_{when}": (*MEASURES[name][:2], f"{MEASURES[name][2]}, {when} tuning") for name, when in BEFORE_AFTER},
-    "lora_alpha": ("number", "", "LoRA's alpha"),
+    "lora_alpha": ("number", "", "LoRA's alpha; empty: no LoRA"),
+    "variation": ("text", "", "name of a run that varies one setting"),
+    "changed": ("text", "", "settings that differ from the study's"),
+    "saved_bytes": ("integer", "bytes", "of the trained weights"),
 }
 
 
@@ -51,6 +54,11 @@ def answer_measures():
 def sweeps(config):
     """Return whether the study tries several ranks."""
     return answers(config) and bool(config["qa"]["rank_sweep"]["ranks"])
+
+
+def varies(config):
+    """Return whether the study has runs that vary one setting of LoRA."""
+    return answers(config) and bool(config["qa"]["variations"]["runs"])
 
 
 def row(key, path, rule, columns="", label="", **facts):
@@ -146,6 +154,27 @@ PRODUCTS = [
         crate=True,
     ),
     *drawing("qa_rank_sweep_figure", "qa/figures/rank_sweep", "plot_rank_sweep", "rank_sweep", "rank sweep", sweeps),
+    row(
+        "qa_variation_losses",
+        "qa/variations/{name}/seed{seed}/loss.tsv",
+        "vary_lora",
+        LOSS,
+        output="losses",
+        when=varies,
+        derived=False,
+    ),
+    row(
+        "qa_variations",
+        "qa/variations.tsv",
+        "tabulate_variations",
+        "variation changed rank lora_alpha lr seed update train_loss heldout_loss heldout_perplexity trainable_params "
+        "total_params trainable_share update_seconds training_bytes saved_bytes",
+        "one setting varied",
+        output="table",
+        when=varies,
+        page=True,
+        crate=True,
+    ),
     row(
         "lora_ledger",
         "qa/lora_ledger.tsv",

@@ -27,10 +27,13 @@ from qa import (
     plot_rank_sweep,
     sweep_lora_ranks,
     tabulate_rank_sweep,
+    tabulate_variations,
     tuning,
+    vary_lora,
 )
 from qa.answer_trainer import microbatches
 from qa.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, token_nats
+from qa.qa_arms import variations
 from qa.question_pairs import encode_pair, prompt
 from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, make_base, texts, write_pairs
 
@@ -313,6 +316,42 @@ def test_the_sweep_trains_every_rank_as_a_run_of_its_own(tmp_path, base, pairs):
     figure = [str(tmp_path / f"sweep.{ending}") for ending in ("svg", "png")]
     plot_rank_sweep.main(table, pairs[2], *figure)
     assert all(os.path.getsize(path) > 1000 for path in figure)
+
+
+def test_variations_change_what_they_name_and_nothing_else(tmp_path, base, pairs):
+    changed = [{"lora_alpha": 4}, {"target_modules": "all-linear"}, {"tune": "all", "lr": 1.0e-3}]
+    runs = [{"name": f"run{number}", **one} for number, one in enumerate(changed)]
+    runs = variations({"lora": LORA, "training": TRAINING, "variations": {"runs": runs}})
+    outputs = [[str(tmp_path / f"{one['name']}.{ending}") for one in runs] for ending in ("tsv", "json")]
+    vary_lora.main(*pairs[:2], base, *outputs, str(tmp_path / "states"), 1, runs, PROMPT, SAVE_EVERY)
+    single, *_ = run(tmp_path, base, pairs)
+    assert Path(outputs[0][0]).read_bytes() == Path(single).read_bytes() and not (tmp_path / "states").exists()
+    table = str(tmp_path / "variations.tsv")
+    tabulate_variations.main(*outputs[::-1], table)
+    rows = read_tsv(table)
+    assert [row["changed"] for row in rows] == [
+        "as set",
+        "lora_alpha 4",
+        "target_modules all-linear",
+        "lr 0.001, tune all",
+    ]
+    # 2 layers of width 32, rank 4. Fused: in 32, out 96. All linear: that, 32 + 32, 32 + 128, 128 + 32.
+    fused, linear = 2 * 4 * 128, 2 * 4 * (128 + 64 + 160 + 160)
+    total = int(rows[0]["total_params"]) - fused
+    assert [int(row["trainable_params"]) for row in rows] == [fused, fused, linear, total]
+    assert [int(row["saved_bytes"]) for row in rows] == [4 * fused, 4 * fused, 4 * linear, 4 * total]
+    assert [int(row["training_bytes"]) for row in rows] == [16 * fused, 16 * fused, 16 * linear, 16 * total]
+    assert [row["lora_alpha"] for row in rows] == ["8", "4", "8", ""] and rows[3]["trainable_share"] == "1"
+    ends = [float(row["heldout_loss"]) for row in rows]
+    assert len(set(ends)) == 4
+    # Every run starts from the same model: before any update the pairs are as likely.
+    starts = [losses(loss, "heldout")[0] for loss in outputs[0]]
+    assert starts == pytest.approx([starts[0]] * 4, rel=1e-6)
+
+
+def test_four_bit_weights_are_not_trained_whole(base):
+    with pytest.raises(StudyError, match="4-bit"):
+        tuning.whole_model(base, 1, TRAINING | {"quantization": "nf4"}, "float32", CPU)
 
 
 def test_a_killed_sweep_keeps_its_finished_ranks(tmp_path, base, pairs, monkeypatch):

@@ -362,7 +362,26 @@ FAULTS = {
     "arm with a bad value": ({"qa.arms": {"wide": {"r": 0}}}, ["qa.arms.wide.r is 0", "at least 1 (rank of"]),
     "arm with a rank in a list": ({"qa.arms": {"wide": {"r": [8]}}}, ["qa.arms.wide.r is a list of 1"]),
     "arm that is nothing": ({"qa.arms": {"wide": None}}, ["qa.arms.wide is null", "a block of keys"]),
-    "arm named as a folder": ({"qa.arms": {"sweep": {"r": 4}}}, ["qa.arms.sweep: base, data, figures, sweep"]),
+    "variation that is the study's": (
+        {"qa.variations.runs": [{"name": "same", "lora_alpha": 16}]},
+        ["qa.variations.runs, entry 1 (same) has the settings of unchanged"],
+    ),
+    "variation of LoRA without LoRA": (
+        {"qa.variations.runs": [{"name": "full", "tune": "all", "r": 2}]},
+        ["qa.variations.runs, entry 1 (full) has r beside `tune: all`"],
+    ),
+    "two variations of a name": (
+        {"qa.variations.runs": [{"name": "a", "r": 2}, {"name": "A", "r": 4}]},
+        ["qa.variations.runs has a twice"],
+    ),
+    "variation called unchanged": (
+        {"qa.variations.runs": [{"name": "unchanged", "r": 2}]},
+        ["unchanged is the name of the run that changes nothing"],
+    ),
+    "arm named as a folder": (
+        {"qa.arms": {"sweep": {"r": 4}}},
+        ["qa.arms.sweep: base, data, figures, sweep, variations"],
+    ),
     "arm that climbs": ({"qa.arms": {"../a": {"r": 4}}}, ["qa.arms", "../a", "letters, digits"]),
     "arms alike": (
         {"qa.arms": {"a": {"r": 16}, "b": {"bias": "none"}}},

@@ -44,6 +44,7 @@ def facts(study):
         "swept": swept,
         "sweep_ends": sweep_ends(swept.rows) if swept else None,
         "sweep_drawing": study.drawing(study.path("qa_rank_sweep_figure")) if swept else None,
+        "varied": varied(study) if study.has("qa_variations") else None,
         "schematic": study.drawing(study.path("lora_schematic")) if study.has("lora_schematic") else None,
     }
 
@@ -73,6 +74,21 @@ def sweep_ends(rows):
         losses = [other["heldout_loss"] for other in rows if other["rank"] == row["rank"]]
         ends.append(row | {"heldout_loss": derive("mean", *losses)})
     return ends
+
+
+def varied(study):
+    """Return the runs that vary one setting: a row a variation, with means over its seeds, and these seeds."""
+    table, rows = study.table("qa_variations"), []
+    names = list(dict.fromkeys(row["variation"] for row in table.rows))
+    for name in names:
+        runs = [row for row in table.rows if row["variation"] == name]
+        means = {
+            column: derive("mean", *(row[column] for row in runs))
+            for column in ("heldout_loss", "train_loss", "update_seconds")
+        }
+        rows.append(runs[0] | means)
+    seeds = [row["seed"] for row in table.rows if row["variation"] == names[0]]
+    return {"table": Table(rows, table.href), "seeds": seeds}
 
 
 def marked(before, after):

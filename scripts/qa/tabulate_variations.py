@@ -1,0 +1,55 @@
+"""Put the runs that vary one setting of LoRA together: what each trains, keeps and takes, and where it ends."""
+
+import math
+
+import pandas
+
+from common.entry import run
+from common.files import read_json
+from qa.tabulate_rank_sweep import last_losses
+from study.tables import columns_of, frame_rows, write_table
+
+TABLE = "qa_variations"
+
+
+def changes(changed):
+    """Return the settings that a run changes as text, such as `lora_alpha 8`; nothing: `as set`."""
+    said = [
+        f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in changed.items()
+    ]
+    return ", ".join(said) or "as set"
+
+
+def row_of(record, loss):
+    """Return one run's row, a dict with the columns of `TABLE`.
+
+    Args:
+        record: its run.json.
+        loss: path of its loss.tsv.
+    """
+    protocol, lora = record["protocol"], record["lora"] or {}
+    row = record | last_losses(loss, math.ceil(record["n_train"] / (protocol["batch_size"] * protocol["accumulation"])))
+    row |= {"variation": record["name"], "changed": changes(record["changed"]), "lora_alpha": lora.get("lora_alpha")}
+    row |= {"lr": protocol["lr"], "heldout_perplexity": math.exp(row["heldout_loss"])}
+    row["trainable_share"] = record["trainable_params"] / record["total_params"]
+    return {column: row[column] for column in columns_of(TABLE)}
+
+
+def main(records, losses, table):
+    """Write the table.
+
+    Args:
+        records: run.json of every variation and seed.
+        losses: loss.tsv of the same runs, in the same order.
+        table: TSV to write, by variation in the order of the settings. Losses are nats per token of the answers.
+
+    Raises:
+        StudyError: a run lacks its losses.
+    """
+    rows = [row_of(read_json(record), loss) for record, loss in zip(records, losses, strict=True)]
+    write_table(table, TABLE, frame_rows(pandas.DataFrame(rows, columns=columns_of(TABLE))))
+    print(f"{len(rows)} runs")
+
+
+if __name__ == "__main__":
+    run(main, snakemake)
