@@ -88,7 +88,7 @@ def check_variations(qa):
         other = same.setdefault(settings, one["name"])
         if other != one["name"]:
             yield f"{place} ({one['name']}) has the settings of {other}; let it change something, or leave it out"
-    names = [one["name"].lower() for one in variations(qa)]
+    names = [one["name"].lower() for one in qa["variations"]["runs"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"qa.variations.runs has {name} twice; give every run a name of its own"
 

@@ -376,7 +376,7 @@ FAULTS = {
     ),
     "variation called unchanged": (
         {"qa.variations.runs": [{"name": "unchanged", "r": 2}]},
-        ["unchanged is the name of the run that changes nothing"],
+        ["unchanged is the run that changes nothing"],
     ),
     "arm named as a folder": (
         {"qa.arms": {"sweep": {"r": 4}}},
@@ -478,7 +478,7 @@ def test_fault_is_named(changes, wanted):
         {"checkpoint.source": "fetch", "checkpoint.architecture.max_positions": 8},  # nothing is pretrained here
         {"study": "a.b-c_1"},
         {"checkpoint.corpus.files": ["https://host/folder/*"]},
-        {"qa.lora.target_modules": "all-linear"},
+        {"qa.lora.target_modules": "all-linear", "qa.variations.runs": []},
         {"qa.lora.rank_pattern": {"h.0.mlp": 4}},
         {"qa.enabled": False, "qa.data.source": "url"},  # what is switched off may be unfinished
     ],
@@ -512,7 +512,7 @@ def test_schema_and_defaults_do_not_drift():
     schema = read_schema(SCHEMA)
     # Null or empty by default, so the keys below are in the schema alone.
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
-    empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.")
+    empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.", "qa.variations.runs.")
     # What an arm may have otherwise than the study.
     empty += tuple(
         f"finetuning.arms.{key}"
@@ -555,7 +555,7 @@ def test_schema_is_strict_at_every_level():
             # A grid varies what it names.
             optional = {("finetuning", "grids", "[]"): set(AXES), ("questions", "[]"): {"equal_within", "measure"}}
             # Seeds may be a list, too.
-            optional |= {("finetuning", "seeds"): {"looks", "seen", "confirm"}, ("sources", "[]"): {"arm", "compare"}}
+    empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.", "qa.variations.runs.")
             optional = optional.get(path, set())
             assert set(node["required"]) == set(node["properties"]) - optional, path
             for key, part in node["properties"].items():
