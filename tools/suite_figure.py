@@ -1,9 +1,8 @@
 """Draw a suite for README and other pages: each question's difference on every set, and their mean."""
 
-from common.figures import FAINT, INK, save, set_style
-
 from analysis.verdicts import points
 from report.asked import SHORT
+from study.figures import FAINT, INK, save, set_style
 from tools.published_answers import contrast
 
 # Colours that colour-blind readers can distinguish: sets, their mean.

@@ -5,38 +5,11 @@ import math
 import pandas
 
 from common.entry import run
-from common.errors import StudyError
 from common.files import read_json
-from common.frames import read_frame
+from qa.end_losses import last_losses
 from study.tables import columns_of, frame_rows, write_table
 
 TABLE = "qa_rank_sweep"
-
-
-def last_losses(path, per_epoch):
-    """Return a run's last update, its training loss over the last epoch, and its held-out loss at the end.
-
-    Args:
-        path: loss.tsv of the run.
-        per_epoch: updates an epoch.
-
-    Returns:
-        dict: update; train_loss and heldout_loss (nats per token of the answers).
-
-    Raises:
-        StudyError: the file lacks the rows.
-    """
-    frame = read_frame(path)
-    if not {"train", "heldout"} <= set(frame["split"]):
-        raise StudyError(f"{path} has no losses of both splits: train the sweep again")
-    frame = frame.astype({"update": int, "loss": float, "n_tokens": int})
-    train, heldout = (frame[frame["split"] == split] for split in ("train", "heldout"))
-    epoch = train.tail(per_epoch)
-    return {
-        "update": int(heldout["update"].iloc[-1]),
-        "train_loss": float((epoch["loss"] * epoch["n_tokens"]).sum() / epoch["n_tokens"].sum()),
-        "heldout_loss": float(heldout["loss"].iloc[-1]),
-    }
 
 
 def row_of(record, loss):

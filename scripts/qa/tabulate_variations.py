@@ -6,7 +6,7 @@ import pandas
 
 from common.entry import run
 from common.files import read_json
-from qa.tabulate_rank_sweep import last_losses
+from qa.end_losses import last_losses
 from study.tables import columns_of, frame_rows, write_table
 
 TABLE = "qa_variations"
@@ -29,8 +29,13 @@ def row_of(record, loss):
     """
     protocol, lora = record["protocol"], record["lora"] or {}
     row = record | last_losses(loss, math.ceil(record["n_train"] / (protocol["batch_size"] * protocol["accumulation"])))
-    row |= {"variation": record["name"], "changed": changes(record["changed"]), "lora_alpha": lora.get("lora_alpha")}
-    row |= {"lr": protocol["lr"], "heldout_perplexity": math.exp(row["heldout_loss"])}
+    row |= {
+        "variation": record["name"],
+        "changed": changes(record["changed"]),
+        "lora_alpha": lora.get("lora_alpha", ""),
+    }
+    row |= {"rank": lora.get("r", ""), "lr": protocol["lr"]}
+    row["heldout_perplexity"] = math.exp(row["heldout_loss"])
     row["trainable_share"] = record["trainable_params"] / record["total_params"]
     return {column: row[column] for column in columns_of(TABLE)}
 

@@ -243,9 +243,8 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
         check_lora(lora, shapes)
     device = torch.device(choose_device())
     precision = choose_precision(protocol["precision"], device)
-    threads = torch.get_num_threads()
     settings = {"rank": lora["r"] if lora else None, "seed": seed, "prompt": template}
-    settings |= {"precision": precision, "device": device.type, "threads": threads}
+    settings |= {"precision": precision, "device": device.type, "threads": torch.get_num_threads()}
     key = state_key({**settings, "lora": lora, "training": protocol}, [train, heldout, *model_files(base)])
     folder = state_folder(states, key)
     saved = load_state(folder)
@@ -267,9 +266,9 @@ def train_run(train, heldout, base, seed, lora, protocol, template, states, save
     rows, made = tune(model, pairs, protocol, seed, precision, device, end_of_text, folder, save_every, saved)
     record = settings | made | {"n_train": len(pairs["train"]), "n_heldout": len(pairs["heldout"])}
     record |= {"n_cut": lengths.count(protocol["max_tokens"]), "quantization": protocol["quantization"]}
-    record |= {"trainable_params": n_trainable, "total_params": n_total}
-    record |= {"end_of_text": end_of_text, "first_tokens": first_tokens(tokenizer)}
+    record |= {"trainable_params": n_trainable, "total_params": n_total, "end_of_text": end_of_text}
     record |= {"lora": lora_arguments(lora) if lora else None, "protocol": protocol, "versions": versions()}
+    record |= {"first_tokens": first_tokens(tokenizer)}
     if keep_result:
         save_state(folder, {"result": json.dumps([rows, record])})
     return model, rows, record
