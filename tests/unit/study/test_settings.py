@@ -555,7 +555,9 @@ def test_schema_is_strict_at_every_level():
             # A grid varies what it names.
             optional = {("finetuning", "grids", "[]"): set(AXES), ("questions", "[]"): {"equal_within", "measure"}}
             # Seeds may be a list, too.
-    empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.", "qa.variations.runs.")
+            optional |= {("finetuning", "seeds"): {"looks", "seen", "confirm"}, ("sources", "[]"): {"arm", "compare"}}
+            # A run has a name, and what it changes.
+            optional |= {("qa", "variations", "runs", "[]"): set(node["properties"]) - {"name"}}
             optional = optional.get(path, set())
             assert set(node["required"]) == set(node["properties"]) - optional, path
             for key, part in node["properties"].items():
