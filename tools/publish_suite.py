@@ -46,9 +46,9 @@ def check_studies(suite, results, published):
         crate = os.path.join(results, entry.study, CRATE)
         if sha256(crate) != known:
             raise StudyError(f"{crate} is not the one that the suite read; run make suite SUITE={suite.path} again")
-        page, own = (os.path.join(folder, entry.study, "report.html") for folder in (published, results))
-        if sha256(page) != sha256(own):
-            raise StudyError(f"{page} is not the page of {own}; run python -m tools.publish {entry.study} again")
+        page, made = (os.path.join(folder, entry.study, "report.html") for folder in (published, results))
+        if sha256(page) != sha256(made):
+            raise StudyError(f"{page} is not the page of {made}; run python -m tools.publish {entry.study} again")
 
 
 def summary(folder, link):

@@ -23,8 +23,8 @@ def draw(questions, sets):
         1, len(questions), figsize=(3.4 * len(questions) + 1.0, height), layout="constrained", squeeze=False
     )
     for axes, question in zip(grid[0], questions, strict=True):
-        own = [row for row in sets if row["question"] == question["question"]]
-        marks = [(row["study"], *ends(row, "score_difference_"), SET, "o") for row in own]
+        on_sets = [row for row in sets if row["question"] == question["question"]]
+        marks = [(row["study"], *ends(row, "score_difference_"), SET, "o") for row in on_sets]
         marks.append(("mean", *ends(question, ""), MEAN, "D"))
         for place, (_, value, low, high, colour, shape) in enumerate(reversed(marks)):
             if low is not None:
