@@ -1,4 +1,4 @@
-"""What several tests share: one tiny study, run once per test session."""
+"""Fixtures of several tests: one tiny study, run once per test session."""
 
 import gc
 import os

@@ -51,7 +51,7 @@ def check_tables(data):
 
 
 def check_fairseq(config):
-    """Refuse a study with fairseq arms or a checkpoint of its own where fairseq was left out (WITHOUT=fairseq).
+    """Refuse a study that has fairseq arms or pretrains, where fairseq was left out (WITHOUT=fairseq).
 
     Raises:
         StudyError: it needs fairseq, which this environment lacks.

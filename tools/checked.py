@@ -41,11 +41,11 @@ def check_results(folder, needed=()):
     for name, digest in hashes.items():
         path = os.path.join(folder, name)
         if not os.path.exists(path):
-            raise StudyError(f"{path} is missing; run the study again to make it again")
+            raise StudyError(f"{path} is missing; run the study again to rebuild it")
         if sha256(path) != digest:
             raise StudyError(
                 f"{path} is not the file that the study made ({CRATE} holds another SHA-256); remove it and run the "
-                "study again to make it again"
+                "study again to rebuild it"
             )
     for name in needed:
         if name not in hashes:

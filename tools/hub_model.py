@@ -78,9 +78,9 @@ def hub_entry(repo, mirror=None):
                     answer = json.load(handle)
                 revision, names = answer["sha"], [one["rfilename"] for one in answer["siblings"]]
             except StudyError as error:
-                raise StudyError(f"MODEL={repo}: the hub did not say what it holds: {error}; {by_hand}") from error
+                raise StudyError(f"MODEL={repo}: the hub did not list its files: {error}; {by_hand}") from error
             except (ValueError, KeyError, TypeError) as error:
-                raise StudyError(f"MODEL={repo}: the answer of {url} is none of the hub's; {by_hand}") from error
+                raise StudyError(f"MODEL={repo}: {url} did not answer as the hub does; {by_hand}") from error
     files = needed(names)
     if not re.fullmatch("[0-9a-f]{40}", str(revision)):
         raise StudyError(f"MODEL={repo}: the hub names no commit ({str(revision):.60}); {by_hand}")

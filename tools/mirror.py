@@ -93,7 +93,7 @@ def main(study, mirror, root=ROOT, **options):
                 except StudyError as error:
                     raise StudyError(
                         f"{error}. Of the {len(wanted)} files {number - 1} are in {mirror} and stay: run again to go "
-                        f"on; a file had elsewhere can be put in its place by hand: {path}"
+                        f"on; a copy from elsewhere can be put in its place by hand: {path}"
                     ) from error
                 fetched += 1
             sums[place] = found

@@ -302,7 +302,7 @@ def main(name, files, text, label, second=None, model=None, folder="studies", mi
     if name == load_study(ROOT)[0]["study"]:
         raise StudyError(f"NAME={name} is the study of config.yaml, whose results are there; choose another NAME")
     if os.path.lexists(path):
-        raise StudyError(f"{path} exists and stays as it is; choose another NAME, or remove it first")
+        raise StudyError(f"{path} exists and is not overwritten; choose another NAME, or remove it first")
     for split, file in files.items():
         if is_address(file):
             raise StudyError(f"{split.upper()}={file}: make new reads files of this machine; download it first")

@@ -49,7 +49,7 @@ def pack(folder):
     names = sorted(
         os.path.relpath(os.path.join(parent, name), folder) for parent, _, files in os.walk(folder) for name in files
     )
-    # The archive's own sum stands for the records of runs.
+    # The archive's checksum covers the records of runs.
     derived = [name for name in names if name not in WRITTEN and not name.startswith(RECORDS)]
     sums = {name: sha256(os.path.join(folder, name)) for name in derived}
     whole, table = tabulated(folder, [name for name in names if RUN.fullmatch(name)])

@@ -145,7 +145,7 @@ def spread_for(question, config, pilot, options):
         return dataclasses.replace(spread, n_items=options.texts or spread.n_items)
     n_items = options.texts or plan_times.splits_of(config)["test"]
     if not n_items:
-        raise StudyError("the number of test texts is not known yet; give it (--texts N)")
+        raise StudyError('the number of test texts is not known yet; give it: ARGS="--texts N"')
     given = (options.sd, options.accuracy or 80.0, None, None)
     if options.spread:
         sd, n_seeds, mean, words = spread_of(options.spread)

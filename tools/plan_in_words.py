@@ -31,7 +31,7 @@ def number(seeds, reachable=True):
 
 
 def texts(n):
-    """Return a number of test texts for people; an arm that stands for both sides says nothing of it."""
+    """Return a number of test texts for people; None where one arm of the pilot represents both sides."""
     return "not known" if n is None else f"{n:,}"
 
 

@@ -176,7 +176,7 @@ def assumed(question, config, points, accuracy, n_items, n_seeds=None, source=No
     """
     if (measure := measure_of(question)) != measures.DEFAULT:
         raise StudyError(
-            f"the texts' part of {measures.load(measure).LABEL} follows from no accuracy and no SD: name a finished "
+            f"accuracy and SD do not give the texts' part of {measures.load(measure).LABEL}: name a finished "
             "study (FROM=results/NAME), whose predictions have it"
         )
     simple = linear_arms(config["finetuning"])

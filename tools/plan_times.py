@@ -161,7 +161,7 @@ def lengths_of(model, config):
 
 
 def measured(request):
-    """Return what `tools.update_benchmark` finds, in a process of its own.
+    """Return the result of `tools.update_benchmark`, run in a separate process.
 
     Raises:
         StudyError: it failed.

@@ -64,7 +64,7 @@ def copy_records(source, target):
     source = packs.opened(source)
     check_results(source)
     if os.path.exists(target):
-        raise StudyError(f"{target} is there; move it away, since its results would be overwritten")
+        raise StudyError(f"{target} exists; move it away, or its results would be overwritten")
     for name in KEPT:
         path = os.path.join(source, name)
         if os.path.isdir(path):

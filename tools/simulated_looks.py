@@ -92,7 +92,7 @@ def designs():
     for spread in SPREADS:
         of_items, arms = variances(spread, 2 * MARGIN)
         for power in POWERS:
-            # Beyond the margin: what is left of the difference is told from 0, on one side.
+            # Beyond the margin, the rest of the difference is tested against 0, on one side.
             fixed = planning.fewest_seeds(MARGIN, ALPHA, power, of_items, arms, N_TEXTS)
             found.append((spread, power, fixed, tuple(math.ceil(part * fixed) for part in RULE)))
     return found

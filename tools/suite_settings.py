@@ -85,7 +85,7 @@ def read_suite(path, root="."):
 
 
 def _texts(given, key, path, needed=1):
-    """Return a key's texts as a list; one text may stand for a list of it."""
+    """Return a key's texts as a list; one text counts as a list of one."""
     value = given.get(key) or []
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value) or len(value) < needed:

@@ -210,7 +210,7 @@ def rows_of(questions, registered, by_measure, learned, options, valid):
         if lacking := [arm for _, arm in sides(question) if arm not in arms]:
             raise StudyError(f"the question {question['ask']!r} names {lacking[0]}, which has no run in runs.tsv")
         measure = measures.load(name)
-        # A guest's runs have seeds and draws of their own.
+        # A guest's runs have their own seeds and draws.
         shared = options.get("paired", False) and name not in measures.of_guests()
         row, terms = contrast(question, arms, 0.01 if measure.UNIT == "share" else 1.0, shared)
         note = registered[key]

@@ -162,7 +162,7 @@ def hardest(keys, labels, right, frames, lengths, texts):
 
 
 def main(
-    predictions, reviews, manifest, run_keys, show_texts, colours, hard, svgs, pngs,
+    predictions, reviews, manifest, run_keys, show_texts, colours, label_names, hard, svgs, pngs,
     confusion, calibration, by_length, agreement, runs, counts,
 ):  # fmt: skip
     """Write the tables and figures of a study's errors.
@@ -174,6 +174,7 @@ def main(
         run_keys: (arm, seed) of each run.
         show_texts: True where texts of reviews may be shown.
         colours: configured colours by arm, or None.
+        label_names: `data.label_names`.
         hard: errors/hardest.jsonl to write.
         svgs, pngs: figures to write: confusion, agreement, calibration, by_length.
         confusion, calibration, by_length, agreement, runs, counts: TSV files to write.
@@ -216,7 +217,8 @@ def main(
         write_table(files[name], f"errors_{name}", frame_rows(table))
     found = hardest(keys, labels, right, frames, (unit, lengths), texts if show_texts else None)
     write_lines(hard, [json.dumps(row, ensure_ascii=False) for row in found])
-    error_figures.draw(tables, facts, colours, svgs, pngs, files)
+    shown = [(label_names or {}).get(name, name) for name in facts.get("labels") or ()]
+    error_figures.draw(tables, facts | {"labels": shown}, colours, svgs, pngs, files)
 
 
 if __name__ == "__main__":

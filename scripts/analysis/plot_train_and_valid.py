@@ -11,6 +11,8 @@ from study.figures import INK, mark_synthetic, save, set_style
 from study.tables import frame_rows, write_table
 
 METRICS = {"loss": "loss (nats)", "accuracy": "accuracy (%)"}
+# The metric `accuracy` of sets of labels is the share of texts whose whole set is right.
+OF_SETS = {"accuracy": "subset accuracy (%)"}
 SPLITS = {"train": "training, mean over the epoch", "valid": "validation, at its end"}
 
 
@@ -20,13 +22,19 @@ def padded(values):
     return min(values) - margin, max(values) + margin
 
 
-def draw(points, limits, colour):
+def words_of(manifest):
+    """Return {metric: its words on an axis} for a study's kind of labels."""
+    return METRICS | (OF_SETS if manifest.get("task") == "multilabel" else {})
+
+
+def draw(points, limits, colour, words):
     """Return a figure of one arm: one panel a metric; training grey and dashed, validation in the arm's colour.
 
     Args:
         points: the arm's `metric_points`, accuracy in percent.
         limits: {metric: (low, high)} of the axes, the same for every arm.
         colour: colour of the arm.
+        words: `words_of`.
     """
     from matplotlib import pyplot
     from matplotlib.lines import Line2D
@@ -40,9 +48,9 @@ def draw(points, limits, colour):
             # The epoch was chosen on validation, so only that curve has its ring.
             drawn = drawn.assign(chosen=drawn["chosen"] & (split == "valid"))
             draw_curve(axes, drawn, "value", colours[split], (place, len(SPLITS)), "--" if split == "train" else "-")
-        axes.set_title(metric)
+        axes.set_title(words[metric].partition(" (")[0])
     finish_axes(list(panels), points, None)
-    for axes, (metric, label) in zip(panels, METRICS.items(), strict=True):
+    for axes, (metric, label) in zip(panels, words.items(), strict=True):
         axes.set(ylabel=label, ylim=limits[metric])
     panels[0].set_title(f"{arm_label(points['arm'].iloc[0])}: loss")
     handles = [
@@ -80,7 +88,7 @@ def main(runs, history, manifest, svgs, pngs, tables, arms, colours):
         points = everything[everything["arm"] == arm]
         if points.groupby(["metric", "split"]).ngroups < len(METRICS) * len(SPLITS):
             raise StudyError(f"history.tsv lacks loss or accuracy of train or valid for arm {arm}")
-        figure = draw(points.assign(value=percent[points.index]), limits, looks[arm][0])
+        figure = draw(points.assign(value=percent[points.index]), limits, looks[arm][0], words_of(manifest))
         mark_synthetic(figure.axes[0], manifest)
         write_table(table, "training_curves_data", frame_rows(points))
         save(figure, svg, png, f"Training and validation by epoch, {arm_label(arm)}", table)

@@ -166,7 +166,7 @@ def at(row):
 
 
 def check_printed(claim, tables):
-    """Each of `figures` (split, value, and update where the source gives one) of one run stands in another source.
+    """Each of `figures` (split, value, and update where the source gives one) of one run also occurs in another source.
 
     Args:
         claim: its `source` names the rows of published_points.tsv that were copied from this very sentence.

@@ -34,7 +34,7 @@ def data_jobs(parts, splits, steps):
 
 
 def first_trainings(runs):
-    """Return the names of the trainings that stand for their framework.
+    """Return the names of the trainings that represent their framework.
 
     Args:
         runs: {framework: (arm, seed)}.

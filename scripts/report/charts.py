@@ -81,7 +81,7 @@ def shown(number):
 
 
 def tag(name, content=None, **attributes):
-    """Return an SVG element; `_` in a name stands for `-`, one at its end for nothing.
+    """Return an SVG element; `_` in a name becomes `-`; one at its end is dropped.
 
     A text with a record is written without it: a drawing's numbers are checked as marks.
     """

@@ -137,7 +137,7 @@ def main(templates, report, numbers, settings, commit="", **inputs):
     sources = Sources(map(str, paths), folder, settings, commit)
     wrong = faults(page, sources)
     if wrong:
-        raise StudyError(f"{report}: {len(wrong)} numbers are not borne out: {'; '.join(wrong[:5])}")
+        raise StudyError(f"{report}: {len(wrong)} numbers are not those of their files: {'; '.join(wrong[:5])}")
     _, again = build(templates, report, settings, commit, **inputs)
     differs = difference(html, again)
     if differs:

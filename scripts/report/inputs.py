@@ -156,6 +156,12 @@ class Study:
         """Return what the study's texts are called: see `data.reviews.noun_of`."""
         return noun_of(self.json("manifest"))
 
+    @functools.cached_property
+    def labels(self):
+        """Return the labels' names for readers, in their order; none where the manifest names none."""
+        names = located((self.settings.get("data") or {}).get("label_names") or {}, "config", "data.label_names")
+        return [names.get(label, label) for label in self.json("manifest").get("labels") or ()]
+
     @property
     def synthetic(self):
         """Return whether the data manifest calls the data synthetic."""

@@ -86,7 +86,7 @@ def main(report, pdf):
         content = printed.read_bytes() if printed.exists() else b""
     if not content.startswith(b"%PDF-") or not content.rstrip().endswith(b"%%EOF"):
         raise StudyError(
-            f"{browser} ended with status {done.returncode} and without a whole PDF of {report}: its words stand in "
+            f"{browser} ended with status {done.returncode} and without a whole PDF of {report}: its output is in "
             "the rule's log; try another browser, or print the page from your own"
         )
     with atomic_path(pdf) as temporary:

@@ -1,4 +1,4 @@
-"""Look a record of the page up in the files: they are read anew, and nothing of the page's builder is used.
+"""Look up a record of the page in the files, which are read again without the page's builder.
 
 `numbers.py` has the grammar of records.
 """
@@ -156,7 +156,7 @@ def parse(record):
 
 
 def evaluate(node, sources):
-    """Return the text or the number (Fraction) that a parsed record's source stands for.
+    """Return the text or the number (Fraction) in a parsed record's source.
 
     Raises:
         Unsound: a source is missing, or the formula unknown.
@@ -299,7 +299,7 @@ def check(printed, record, sources):
 
 
 def sources_of(record):
-    """Return [(file, line, column)] of a record, and its formula as text, empty for a cell as it stands."""
+    """Return [(file, line, column)] of a record, and its formula as text, empty for an unchanged cell."""
     cells, names = [], []
 
     def walk(node):

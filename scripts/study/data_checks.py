@@ -40,6 +40,18 @@ def check_data(data):
         yield f"data.source is {data['source']}, so data.{data['source']}.url must be an address and not null"
 
 
+def _label_name_faults(data):
+    """Yield names for readers of labels that the study lacks, and names that two labels would share."""
+    names = data["label_names"] or {}
+    for label in names:
+        if label not in data["labels"]:
+            quoted = " (in quotation marks)" if str(label) in data["labels"] else ""
+            yield f"data.label_names has {label}, which is none of data.labels; write one of them{quoted}"
+    shown = [names.get(label, label) for label in data["labels"]]
+    for name in sorted({name for name in shown if shown.count(name) > 1}):
+        yield f"data.label_names: two labels are shown as {name}; give each another name"
+
+
 def check_task(config):
     """Yield what does not fit the kind of labels: its source, names of labels, measures and simple models."""
     data, finetuning = config["data"], config["finetuning"]
@@ -50,6 +62,7 @@ def check_task(config):
     for name in data["labels"] if getattr(kind, "BETWEEN", None) else ():
         if kind.BETWEEN in name:
             yield f"data.labels: {name!r} holds {kind.BETWEEN!r}, which is between the labels of a cell; rename it"
+    yield from _label_name_faults(data)
     places = {"measure": config["measure"], "finetuning.select_by": finetuning["select_by"]}
     places |= {f"finetuning.measures, {name}": name for name in finetuning["measures"]}
     places |= {f"questions, entry {n}, measure": q.get("measure") for n, q in enumerate(config["questions"] or [], 1)}

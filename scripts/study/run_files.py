@@ -185,7 +185,7 @@ class RunFiles:
         """Return the resources of a framework's jobs: an arm's, where it may say so, else these, by the attempt."""
         found = {
             "mem_mb": lambda wildcards, attempt: self.placed(wildcards, "mem_mb", mem_mb) * attempt,
-            # The job's clock runs while it starts and checks, too.
+            # The job's clock also runs while it starts and checks.
             "runtime": lambda wildcards, attempt: math.ceil(60 * self.placed(wildcards, "hours", hours) * attempt) + 5,
         }
         return found | ({"gpu": lambda wildcards: self.placed(wildcards, "gpu", 0)} if self.places(name, "gpu") else {})

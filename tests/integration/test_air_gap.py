@@ -41,7 +41,7 @@ def without_network(*command, **options):
 
 
 def test_nothing_is_reached_without_network(tmp_path):
-    """What the other tests rest on: not even a server of this machine answers."""
+    """The other tests rely on this: not even a server of this machine answers."""
     (tmp_path / "here.txt").write_text("there")
     with servers.serve(tmp_path) as server:
         code = f"import urllib.request; urllib.request.urlopen('{server.address}/here.txt', timeout=5)"
@@ -139,7 +139,7 @@ def run_cut(folder, filled, *arguments, mirror="a mirror"):
     return studies.snakemake(folder, *arguments, "--quiet", "progress", *setting, study=study, prefix=CUT)
 
 
-# What reads the downloads; what comes after is as in the embedded study, which these tests run without network.
+# The jobs that read downloads; later ones are those of the embedded study, which these tests run without network.
 READING = [f"results/small/{path}" for path in ("checkpoint/corpus/train.txt", "qa/data/manifest.json", "qa/base")]
 
 
@@ -202,7 +202,7 @@ def test_the_open_study_finds_every_file_in_its_mirror(tmp_path):
     done = studies.snakemake(tmp_path, *rules, "--quiet", "progress", *mirror, study=OPEN, prefix=CUT)
     assert done.returncode == 0, done.output
     assert len(urls) == 157 and all((tmp_path / "resources" / mirror_path(url)).is_file() for url in urls)
-    # What was retrieved is a whole mirror: nothing of it is fetched again.
+    # The retrieved files are a whole mirror: none is fetched again.
     command = [sys.executable, "-m", "tools.mirror", OPEN, str(tmp_path / "resources")]
     done = without_network(*command, cwd=studies.ROOT)
     assert done.returncode == 0 and "all 157 files" in done.stdout and " 0 fetched now" in done.stdout, done.stdout
@@ -233,7 +233,7 @@ def test_the_environment_is_installed_from_the_wheels_of_the_mirror(make):
     assert f"<studies/open.yaml>\n<{mirror}>" in done.stdout
     wheels = sorted(path.name.partition("-")[0] for path in mirror.joinpath("wheels").iterdir())
     assert wheels == sorted(NEEDED) and [path.name for path in mirror.iterdir()] == ["wheels"]
-    # What is there stays; a damaged wheel does not.
+    # Whole wheels stay; a damaged one does not.
     first = mirror / "wheels" / "torch-1.0-py3-none-any.whl"
     stamp = first.stat().st_mtime_ns
     assert "Collecting" not in make("here", "wheels", f"MIRROR={mirror}").stdout and first.stat().st_mtime_ns == stamp

@@ -124,7 +124,7 @@ def test_braces_in_classes_and_columns_are_none_of_snakemake_s(tmp_path):
 
 @dataclass
 class Fault:
-    """What is wrong with a zip, and what the message must say.
+    """The faults of a zip, and what the message must say.
 
     Attributes:
         change: member to new content (None: left out); applied to the sound zip.
@@ -170,7 +170,7 @@ def test_a_fault_in_the_courses_zip(tmp_path, server, name):
     path = fault.request.format("cls.books.zip")
     source = {"url": f"{server.address}/{path}", **fault.settings}
     changes = {"data": {"source": "cls_books_zip", "n_train": None, "n_valid": None, "cls_books_zip": source}}
-    # What the user typed, or the file that came from it, is named as well.
+    # The message also names what the user typed, or the file that came from it.
     place = f"resources/{server.host}/{path}" if fault.arrives else f"{source['url']} (data.cls_books_zip.url)"
     output = run_wrongly(tmp_path, changes, [place, *fault.words], "results/tiny/data/manifest.json")
     told_once(output, "error in rule build_splits: " if fault.arrives else "error in rule retrieve_cls_books_zip: ")

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(180
 # By way of build_splits: NumPy, SentencePiece, scikit-learn; all of one environment.
 TARGET = "results/tiny/predictions/tfidf_words/seed0.tsv"
 CHANNEL = "https://conda.anaconda.org/conda-forge/noarch/repodata.json.zst"
-# What joblib imports where it is there, and no environment has.
+# joblib imports these where they are installed; no environment has them.
 OPTIONAL = "lz4"
 
 
@@ -53,7 +53,7 @@ def write_package(site, name, version, code):
 
 
 def needs(name):
-    """What an installed package requires here and now, extras left out."""
+    """Return the requirements of an installed package on this machine, without extras."""
     found = map(Requirement, importlib.metadata.requires(name) or [])
     return {
         str(canonicalize_name(each.name)) for each in found if not each.marker or each.marker.evaluate({"extra": ""})
@@ -149,7 +149,7 @@ def test_every_rule_of_a_study_runs_with_nothing_but_its_environment(tiny_study,
     study = studies.write_study(tmp_path / "words.yaml", studies.FACTORIZED)
     done = studies.snakemake(tmp_path, "--sdm", "conda", "--", studies.WORD_VECTORS, study=study, env=environment)
     assert done.returncode == 0, done.output[-5000:]
-    # What these studies have no use for: fetched checkpoints, opinions, models of others or to give away, paper.
+    # These studies have no use for: fetched checkpoints, opinions, models of others or to give away, paper.
     left = {
         "retrieve",
         "copy_checkpoint",

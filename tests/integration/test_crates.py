@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def issues(*folders):
-    """What the validator says of crates: its lines, the last of a crate their number."""
+    """Return the validator's lines on crates; the last line of a crate is their number."""
     command = [PYTHON, ROOT / "tests" / "support" / "validate_crates.py", *folders]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 

@@ -13,7 +13,7 @@ from support.environments import rules
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
 
-# What the tiny study leaves out.
+# Rules that the tiny study leaves out.
 MORE = {
     "qa": {
         "enabled": True,
@@ -45,7 +45,7 @@ RULES = sorted({os.path.basename(script).removesuffix(".py") for script, _ in ru
 
 @pytest.fixture(scope="module")
 def tried(tiny_study, tmp_path_factory):
-    """What `support.full_disk` found, by rule."""
+    """Return the findings of `support.full_disk` by rule."""
     own, reason = studies.own_mounts()
     if own is None:
         pytest.skip(reason)

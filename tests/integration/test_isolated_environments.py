@@ -50,7 +50,7 @@ def scripts_of(name):
 def test_every_script_can_be_imported(fresh, tmp_path):
     name, python = fresh
     scripts = scripts_of(name)
-    # What functions import first, then the scripts themselves.
+    # Imports within functions come first, then those of the scripts.
     modules = sorted(set().union(*map(imported, scripts)))
     modules += [".".join(script.relative_to(SCRIPTS).with_suffix("").parts) for script in scripts]
     errors = run_in(python, tmp_path, modules)

@@ -12,7 +12,7 @@ from support import studies
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-# Not in the order of the alphabet: a class's number is its place.
+# The order is not alphabetical: a class's number is its place.
 LABELS = ["steady", "rising", "falling"]
 ADDRESS = "https://texts.invalid/v1/more.jsonl"
 ARMS = {

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 ROOT = pathlib.Path(studies.ROOT)
 GUIDE = (ROOT / "docs" / "development" / "add_a_framework.md").read_text(encoding="utf-8")
-# What the guide tells to write in a study file, and texts that are few.
+# The study file of the guide, with few texts.
 STUDY = studies.merged(
     yaml.safe_load(re.search(r"^```yaml\n(study:.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)[1]),
     {"data": studies.TINY["data"], "finetuning": {"seeds": [1, 2]}, "qa": {"enabled": False}},

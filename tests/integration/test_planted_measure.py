@@ -42,7 +42,7 @@ def scored(results, row):
 def test_it_leads_and_another_is_beside_it(results):
     for row in read_tsv(results / "runs.tsv"):
         labels, answers, probabilities = scored(results, row)
-        # Of both classes; scikit-learn's is of one.
+        # This score is of both classes; scikit-learn's is of one.
         assert float(row["test_score"]) == pytest.approx(2 * brier_score_loss(labels, probabilities), abs=1e-9)
         assert row["measure"] == "brier"
         history = read_tsv(results / "finetuning" / row["arm"] / f"seed{row['seed']}" / "history.tsv")

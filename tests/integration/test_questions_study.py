@@ -38,7 +38,7 @@ def run(folder, asked, *arguments):
 
 
 def told_of(words, sentence):
-    """What the first screen says of a question, up to the next heading's verdict."""
+    """Return the first screen's text on a question, up to the next heading's verdict."""
     return words.partition(sentence)[2].partition("An answer is shown")[0].partition("?")[0]
 
 
@@ -72,7 +72,7 @@ def test_they_are_answered_and_lead_the_page(folder):
     page = (folder / "results/tiny/report.html").read_text(encoding="utf-8")
     first_screen = page[page.index('<section id="answer"') : page.index('<section id="test-accuracy"')]
     headings = [re.sub("<[^>]*>", "", one) for one in re.findall(r"<h3>(.*?) <span class=\"verdict\">", first_screen)]
-    # What it asked is all that is answered there: the sentence below the answers says so.
+    # Only its own question is answered there: the sentence below the answers says so.
     assert headings == [question["ask"] for question in FIRST]
     assert first_screen.count('class="verdict"') == len(FIRST)
     assert "nothing else on this screen answers the questions" in first_screen

@@ -107,7 +107,7 @@ class Browser:
 
     def faults(self):
         """Return what the console calls an error or a warning, and every uncaught exception."""
-        self.run("0")  # What the browser had to say by now has been received after this.
+        self.run("0")  # After this the browser's earlier messages have been received.
         found = []
         for event in self.events:
             name, told = event["method"], event["params"]

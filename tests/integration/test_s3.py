@@ -126,7 +126,7 @@ def test_the_weights_are_those_of_a_local_run(stored, local):
 
 def test_no_table_or_record_names_the_local_copies(stored):
     naming = [path for path, content in stored.items() if b".snakemake/storage" in content]
-    # What a run was started with, as fairseq keeps it, and what it printed.
+    # The arguments of a run, as fairseq keeps them, and its output.
     allowed = ("/logs/", "/tensorboard/", ".pt")
     assert not [path for path in naming if not any(part in path for part in allowed)]
 

@@ -51,7 +51,7 @@ def running(cluster, process, log, comment):
 
 
 def asked(log):
-    """What Snakemake says that each ungrouped job needs: {Slurm's number: (CPUs, memory in MB, minutes, GPUs)}."""
+    """Return the needs of each ungrouped job by Snakemake: {Slurm's number: (CPUs, memory in MB, minutes, GPUs)}."""
     needs, found = {}, {}
     for block in re.split(r"^(?=rule )", log, flags=re.MULTILINE)[1:]:
         number = re.search(r"^    jobid: (\d+)$", block, re.MULTILINE)[1]

@@ -22,7 +22,7 @@ def test_a_killed_workflow_ends_as_if_never_killed(tmp_path):
     study = studies.write_study(tmp_path / "study.yaml", ONE_CHECKPOINT)
     made = fault_injection.survive(study, kills=2, seed=1, cores=2, folder=str(tmp_path), boundaries=2)
     assert sorted(kind for kind, *_ in made) == ["boundary", "boundary", "random", "random"]
-    # Of each run only the selected weights are left, and nothing is to be done for that.
+    # Only the selected weights of each run are left, and no job is due for that.
     runs = list((tmp_path / "disturbed" / "results" / "tiny" / "finetuning").glob("*/seed1"))
     assert len(runs) == 3
     for run_folder in runs:

@@ -79,7 +79,7 @@ def test_ids_and_segments_are_those_of_the_models_own_tokenizer(study, results):
     told = own(list(first), list(second), truncation="longest_first", max_length=24)
     assert [apart(sequence)[0].tolist() for sequence in sequences] == told["input_ids"]
     assert [apart(sequence)[1].tolist() for sequence in sequences] == told["token_type_ids"]
-    # Of a long pair both texts are left: both segments, besides their last token.
+    # A long pair keeps both texts: both segments, without their last token.
     segments = [apart(sequence)[1] for sequence in sequences]
     assert max(map(len, segments)) == 24 and all(2 < np.sum(each == 1) < len(each) - 3 for each in segments)
 

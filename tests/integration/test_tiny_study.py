@@ -25,7 +25,7 @@ from tools import publish as publish_study
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
 ARMS = [("fairseq", "pretrained"), ("fairseq", "random"), ("huggingface", "pretrained")]
-# What config.yaml and studies.TINY say: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
+# config.yaml and studies.TINY: 40 reviews in batches of 8 for 2 epochs are 2 * 5 updates, of which
 # floor(0.06 * 10) = 0 warm up.
 N_TRAIN, N_VALID, N_TEST, EPOCHS, UPDATES = 40, 20, 30, 2, 10
 KEPT = {
@@ -130,7 +130,7 @@ def test_the_earliest_epoch_of_the_best_is_tested(results, run_rows, arm):
             assert int(points[split, "accuracy", epoch]["update"]) == epoch * UPDATES // EPOCHS
         assert 0 <= float(points["test", "accuracy", epoch]["value"]) <= 1
     correct = {epoch: int(float(points["valid", "n_correct", epoch]["value"])) for epoch in (1, 2)}
-    # Of two epochs the second is chosen only if it is strictly better.
+    # The second of two epochs is chosen only if it is strictly better.
     chosen = 2 if correct[2] > correct[1] else 1
     selected = json_of(results / "finetuning" / "-".join(arm) / "seed1" / "selected.json")
     assert selected["epoch"] == int(run_rows[arm]["best_epoch"]) == chosen

@@ -12,7 +12,7 @@ QWEN2_WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 FAMILIES = ("gpt2", "llama", "qwen2", "bloom")
-# What peft has for each, and what is trained of it at rank 4: matrices × 4 · (in + out).
+# peft's target modules of each, and their trained parameters at rank 4: matrices × 4 · (in + out).
 TARGETS = {
     "gpt2": (["c_attn"], 2 * 4 * (32 + 96)),
     "llama": (["q_proj", "v_proj"], 2 * (4 * (32 + 32) + 4 * (32 + 16))),

@@ -16,7 +16,7 @@ from support.environments import PIN, ROOT, link_packages, make_prefix
 
 VERSION = "26.7.0"
 FOUND = "import importlib.metadata as m; [print(d.metadata['Name'], d.version, d._path) for d in m.distributions()]"
-# What a post-deploy script calls there.
+# Commands that a post-deploy script calls there.
 PIP = "import subprocess, sys\nsys.exit(subprocess.call([{conda!r}, 'pip', sys.prefix, *sys.argv[1:]]))\n"
 ACTIVATE = 'export CONDA_PREFIX="$1" PATH="$1/bin:$PATH"\n'
 

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a training."""
+"""The curves of a training in TensorBoard."""
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

@@ -32,9 +32,9 @@ import yaml
 
 from support import studies
 
-# What a run's record holds of its own course, and not of its result.
+# Keys of a run's record that describe its course, not its result.
 CLOCKS = re.compile(r"started|ended|(train_|update_)?seconds|resumed_\w+")
-# What is not compared: how things went (logs, times), event files (they hold times and host), the saved
+# These are not compared: how things went (logs, times), event files (they hold times and host), the saved
 # states, the checkpoints of fairseq (they hold times and paths; the predictions come from them) and Snakemake's own
 # files.
 NOT_COMPARED = re.compile(

@@ -68,7 +68,7 @@ def files(path):
 
 
 def content(path):
-    """What has to be the same when a job is run again."""
+    """Return the files that must be the same when a job is run again."""
     if PASSING.fullmatch(path):
         return None
     with open(path, "rb") as handle:

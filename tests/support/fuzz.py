@@ -103,7 +103,7 @@ def folder():
 
 # ---- Values -------------------------------------------------------------------------------------------------------
 
-# What breaks readers: signs of the formats in use, line ends that are none, half characters, numbers without end.
+# Inputs that break readers: signs of the formats in use, line ends that are none, half characters, numbers without end.
 SIGNS = ["\0", "\ufeff", "\r\n", "\n", "\t", "\u2028", "\x85", "\ud800", '"', "'", "\\", "{x}", "$(x)", "../", "0", "1"]
 LONG = ["9" * 5000, "a" * 3000, "[" * 3000, " " * 100]
 TEXT = st.lists(st.one_of(st.sampled_from(SIGNS + LONG), st.text(max_size=8), st.characters()), max_size=6).map("".join)

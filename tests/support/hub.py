@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "hf_" + "Secret" * 5
 REVISION = "0123456789abcdef" * 2 + "01234567"
-# Of this size and more, files lie in the storage, as Git LFS's do.
+# Files of this size or more are in the storage, as Git LFS's are.
 LARGE = 2000
 # Where the hub redirects to for a small one, on its own host.
 CACHE = "/api/resolve-cache/models"
@@ -165,7 +165,7 @@ class _Storage(_Handler):
 
 
 class Hub:
-    """What the servers know, to be changed by a test.
+    """The servers' state, which a test may change.
 
     Attributes:
         repos: {repo: folder of its files}; moved: {old name: new name}; gated: set of repos; accepted: whether the

@@ -1,4 +1,4 @@
-"""What the question-answering tests share: a rule's ending block, settings, and a tiny BLOOM."""
+"""Helpers of the question-answering tests: a rule's ending block, settings, and a tiny BLOOM."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the five reports ask (claims/items.tsv), looked for in a study's files: the content, not only the file."""
+"""The items of the five reports (claims/items.tsv), looked for in a study's files: the content, not only the file."""
 
 import os
 import re

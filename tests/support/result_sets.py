@@ -389,6 +389,7 @@ def make_errors(folder, files):
         keys,
         True,
         None,
+        None,
         hard,
         svgs,
         pngs,

@@ -32,7 +32,7 @@ from training.fairseq_checkpoint import read_checkpoint
 
 # Two epochs of 10 updates, states after 4, 8, 12, 16: within an epoch, and none at an epoch's end.
 SETTINGS = FINETUNING | {"batch_size": 4, "epochs": 2, "classifier_dropout": 0.1}
-# Of 5 updates an epoch: the states of 4, 8 and 12 lie within one, that of 20 ends one and is the last.
+# With 5 updates an epoch the states of 4, 8 and 12 are within one; that of 20 ends one and is the last.
 OWN_PRETRAINING = PRETRAINING | {"updates": 20, "validate_every": 4, "batch_size": 20}
 BASE = {
     "n_texts": 30,
@@ -153,7 +153,7 @@ def points(folder):
 
 
 def content(path):
-    """What has to be the same in two runs' files: all bytes, but for times and paths."""
+    """Return the parts of two runs' files that must be the same: all bytes, but for times and paths."""
     name = os.path.basename(path)
     if name == "run":
         with open(path, encoding="utf-8") as handle:

@@ -31,7 +31,7 @@ ARMS = [
     for framework in ("fairseq", "huggingface")
     for init in ("pretrained", "random")
 ]
-# What an arm's seeds may be; the last four follow an arm before.
+# The seeds that an arm may have; the last four follow an earlier arm.
 KINDS = ("any", "all right", "all wrong", "one class", "ties", "one seed again", "equal", "one review", "few", "offset")
 # Fewer draws than a study's: what is looked for here is a crash or a contradiction, not a digit.
 QUICK = OPTIONS | {"resamples": 199, "bootstrap": 100}

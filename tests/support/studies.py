@@ -44,7 +44,7 @@ TINY = {
     "qa": {"enabled": False},
 }
 
-# What `finetuning.protocol.framework_settings` returns, for trainings of a few updates.
+# The result of `finetuning.protocol.framework_settings` for trainings of a few updates.
 FINETUNING = {
     "batch_size": 8,
     "epochs": 2,

@@ -1,4 +1,4 @@
-"""What is planned where each seed draws its own texts: every kind of arm reads those of its seed. Nothing is run."""
+"""Plans where each seed draws its own texts: every kind of arm reads those of its seed. Nothing is run."""
 
 import re
 

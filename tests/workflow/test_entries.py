@@ -11,7 +11,7 @@ from support import studies
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
-# What the Snakefile's rules have, written by Snakemake itself once it has read them.
+# Facts of the Snakefile's rules, written by Snakemake itself once it has read them.
 LISTING = """
 import json
 import re

@@ -1,4 +1,4 @@
-"""What Snakemake plans for studies of recipes and of learning curves. Nothing is run."""
+"""Snakemake's plans for studies of recipes and of learning curves. Nothing is run."""
 
 import os
 from collections import Counter

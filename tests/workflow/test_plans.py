@@ -1,4 +1,4 @@
-"""What Snakemake plans: each study whole, and exactly what a changed setting touches. Nothing is run."""
+"""Snakemake's plans: each study whole, and exactly what a changed setting touches. Nothing is run."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ FETCHED = {
     "checkpoint": {"source": "fetch", "corpus": {"files": TEXTS}},
     "qa": {"enabled": True, "base": {"embedded": {"files": TEXTS[:1]}}},
 }
-# What the test reviews become, from the source's rule on.
+# The files made from the test reviews, from the source's rule on.
 TEST_FILES = ("data/test.", "data-bin/test", "json/test", "token-ids/test", "pieces/test", "predictions/", "test_curve")
 
 
@@ -49,7 +49,7 @@ def planned(tmp_path_factory):
     def plan(name):
         if name not in plans:
             folder = tmp_path_factory.mktemp(name)
-            # What studies/open-published.yaml starts from, for plans alone.
+            # The checkpoint of studies/open-published.yaml, for plans alone.
             start = folder / "results" / "open" / "checkpoint"
             start.mkdir(parents=True)
             for file in ("model.pt", "dict.txt", "sentencepiece.bpe.model"):

@@ -15,7 +15,7 @@ from tools import report_items
 
 ROOT = Path(studies.ROOT)
 SEEDS = sorted((ROOT.parent / "shared" / "seeds").glob("*.txt"))
-# What a report calls one of its items, by the words at the start of a line.
+# A report's name for one of its items, by the words at the start of a line.
 HEADINGS = {
     "Figure": re.compile(r"^(Figure \d+):", re.MULTILINE),
     "Table": re.compile(r"^(Table \d+):", re.MULTILINE),

@@ -97,6 +97,7 @@ RULES = [
             "run_keys": run_keys,
             "show_texts": show_texts,
             "colours": lambda config: config["report"]["colours"],
+            "label_names": lambda config: config["data"].get("label_names"),
         },
         when=classes,
         priority=1,

@@ -16,7 +16,7 @@ def test_the_interval_is_clopper_and_pearsons(n):
         expected = proportion_confint(failed, n, 0.05, method="beta")
         assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-12)
         assert 0 <= found["low"] <= found["rate"] <= found["high"] <= 1
-        # Of the ends themselves: so many failures or more, or so many or fewer, have a probability of 2.5 %.
+        # At the ends themselves, so many failures or more, or so many or fewer, have a probability of 2.5 %.
         if failed:
             assert stats.binom.sf(failed - 1, n, found["low"]) == pytest.approx(0.025)
         if failed < n:

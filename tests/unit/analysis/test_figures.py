@@ -178,7 +178,7 @@ def test_arms_are_told_apart_without_colour_and_text_is_text(tmp_path):
 def test_means_stop_where_a_seed_stops():
     points = pandas.DataFrame([(1, "1", 50.0), (1, "2", 70.0), (2, "1", 90.0)], columns=["epoch", "seed", "percent"])
     assert list(epoch_curves.shared_epochs(points)["percent"]) == [50, 70]
-    # Of two curves, each has its own epochs.
+    # Each of two curves has its own epochs.
     both = pandas.concat([points.assign(arm="a"), points[points["epoch"] == 1].assign(arm="b")])
     assert list(epoch_curves.shared_epochs(both, ["arm"])["percent"]) == [50, 70, 50, 70]
 
@@ -323,6 +323,12 @@ def test_a_run_without_training_accuracy_is_an_error(tmp_path):
     outputs = [tmp_path / f"x.{ending}" for ending in ("svg", "png", "tsv")]
     with pytest.raises(StudyError, match="lacks loss or accuracy of train or valid for arm fairseq-random"):
         plot_train_and_valid.main(*paths[:2], manifest, *([path] for path in outputs), ["fairseq-random"], None)
+
+
+def test_the_accuracy_of_sets_is_called_what_it_is():
+    assert plot_train_and_valid.words_of({})["accuracy"] == "accuracy (%)"
+    words = plot_train_and_valid.words_of({"task": "multilabel"})
+    assert words == {"loss": "loss (nats)", "accuracy": "subset accuracy (%)"}
 
 
 def test_every_seed_and_the_mean_of_an_arm_are_drawn():

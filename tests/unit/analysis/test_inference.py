@@ -251,7 +251,7 @@ def test_collapsed_seeds_have_an_interval():
 
 
 def test_arms_with_the_same_answers_have_an_interval():
-    # Of 1 000 reviews the arms answer none differently: Clopper and Pearson's upper end of 0 of n is 1 - 0.025^(1/n).
+    # The arms answer none of 1 000 reviews differently: Clopper and Pearson's upper end of 0 of n is 1 - 0.025^(1/n).
     bound = 1 - 0.025 ** (1 / 1000)
     same = collapsed(1000, 0, 0, 0)
     assert statistics.difference_interval(same, same) == pytest.approx((-bound, bound))
@@ -373,7 +373,7 @@ def test_what_two_differences_differ_by():
     means = [rows.mean() for rows in arms]
     assert (low + high) / 2 == pytest.approx(means[0] - means[1] - means[2] + means[3])
     assert statistics.interaction_interval(second, first) == pytest.approx((-high, -low))
-    # Not narrower than either part alone would leave it: both vary.
+    # The interval is no narrower than either part alone would leave it: both vary.
     for part in (first, second):
         own = statistics.difference_interval(*part)
         assert high - low > own[1] - own[0] - 1e-9 or high - low > 0.8 * (own[1] - own[0])
@@ -492,7 +492,7 @@ def test_one_seed_gives_no_interval_and_says_so():
 
 
 def test_holm_counts_the_pairs_that_are_tested():
-    # Of the three pairs that of a and b has no Welch test, so Holm's correction is over two.
+    # The pair of a and b, one of three, has no Welch test, so Holm's correction is over two.
     arms = study(a=arm([0.8, 0.8, 0.8]), b=arm([0.6, 0.6, 0.6], 1), c=arm([0.62, 0.70, 0.66], 2))
     _, _, pairs, _ = computed(arms)
     assert pairs[0]["welch_p"] is None

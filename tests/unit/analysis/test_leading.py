@@ -44,7 +44,7 @@ def test_pairs_are_those_of_the_measure_and_exact_tests_are_left_out(tmp_path, m
         assert arm["mean"] == pytest.approx(np.mean(values), abs=1e-12) and arm["low"] < arm["mean"] < arm["high"]
         best = float(arm["best_of_k"].rpartition("=")[2])
         assert best == (max(values) if lead.higher else min(values))
-    # Whether a run learnt is a question of right answers, whatever leads.
+    # A run has learnt by its right answers, whatever measure leads.
     assert set(learned["valid_accuracy"]) == {0.5}
 
 

@@ -20,7 +20,7 @@ GIVEN = {"1": ([0, 1, 1, 1], [0.1, 0.7, 0.8, 0.9]), "2": ([0, 1, 0, 1], [0.4, 0.
 TEXTS = ["un", "deux mots", "trois mots ici", "quatre mots en tout"]
 
 
-def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LABELS, **facts):
+def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LABELS, names=None, **facts):
     """Run the script on the runs of one arm; return its paths by name."""
     paths = []
     for seed, (answers, probabilities) in given.items():
@@ -44,11 +44,23 @@ def measured(folder, given=GIVEN, texts=TEXTS, show=False, classes=2, labels=LAB
         keys,
         show,
         None,
+        names,
         svgs=svgs,
         pngs=pngs,
         **made,
     )
     return made | {"svgs": svgs, "pngs": pngs}
+
+
+def test_figures_have_the_labels_names_for_readers(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        measure_errors.error_figures, "draw", lambda tables, manifest, *others: drawn.append(manifest["labels"])
+    )
+    monkeypatch.setattr(measure_errors, "read_json", lambda path: {"source": "table", "labels": ["0", "1"]})
+    measured(tmp_path, names={"1": "good"})
+    measured(tmp_path)
+    assert drawn == [["0", "good"], ["0", "1"]]
 
 
 def test_confusion_and_agreement_by_hand(tmp_path):
@@ -74,7 +86,7 @@ def test_calibration_by_hand(tmp_path):
     assert float(first["calibration_error"]) == pytest.approx(0.275) and float(first["confidence"]) == pytest.approx(
         0.825
     )
-    # Of seed 2: 0.6 right, 0.95 wrong, 0.7 wrong, 0.55 right: (0.4 + 0.95 + 0.7 + 0.45) / 4
+    # Seed 2: 0.6 right, 0.95 wrong, 0.7 wrong, 0.55 right: (0.4 + 0.95 + 0.7 + 0.45) / 4
     assert float(second["calibration_error"]) == pytest.approx(0.625) and second["n_wrong"] == "2"
     bins = read_tsv(made["calibration"])
     assert [row["n_answers"] for row in bins] == ["1", "1", "0", "2", "0", "1", "0", "2", "1", "0"]

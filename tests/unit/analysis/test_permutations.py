@@ -199,7 +199,7 @@ def permuted(pool, first):
 
 
 def test_seed_permutation_counts_ties_that_floats_tell_apart():
-    # Of 1 000 reviews. The first four have 14 more than the others; of the C(8, 4) = 70 splits two give 14 and two -14
+    # 1 000 reviews. The first four have 14 more than the others; of the C(8, 4) = 70 splits two give 14 and two -14
     # (either 722 may be on either side), so p = 4 / 70.
     first, second = ([n / 1000 for n in counts] for counts in ([724, 724, 722, 724], [719, 719, 722, 720]))
     assert permutations.permute_seeds(first, second) == pytest.approx(4 / 70)

@@ -49,7 +49,7 @@ N = 400
 
 
 def study(gaps, n_seeds=4, spread=0.0, seed=0):
-    """What `scored` returns of arms that are right in 70 % of the texts and by `gaps` more."""
+    """Return the result of `scored` for arms that are right in 70 % of the texts and by `gaps` more."""
     generator = np.random.default_rng(seed)
     hard, arms = generator.standard_normal(N), {}
     for name, gap in gaps.items():

@@ -25,7 +25,7 @@ def test_pairs_within_the_window_are_counted_both_ways_and_across_no_line(chunk)
 @pytest.mark.parametrize("n", range(14))
 def test_corpora_and_chunks_of_fewer_pieces_than_the_window_are_counted(n):
     pieces, lines = np.arange(n) % 3, np.zeros(n, dtype=int)
-    # Of n pieces in one line, n - d pairs stand d apart, each counted both ways.
+    # n pieces in one line have n - d pairs at distance d, each counted both ways.
     expected = 2 * sum(max(0, n - distance) for distance in range(1, 7))
     for chunk in (7, 100):
         assert count_pairs(pieces, lines, 3, window=6, chunk=chunk).sum() == expected

@@ -139,7 +139,7 @@ def test_a_faulty_table_is_told(tmp_path, name, content, column, message):
 
 def test_addresses_are_told_by_what_they_share():
     assert common_address(["https://a.org/x/1.csv", "https://a.org/x/y/2.csv"]) == "https://a.org/x"
-    # Of several hosts nothing is shared that would say where the texts came from.
+    # Several hosts share nothing that would say where the texts came from.
     for urls in (["https://a.org/1.csv", "https://b.org/2.csv"], ["https://a.org/1.csv", "http://a.org/2.csv"]):
         assert common_address(urls) == " ".join(urls)
 

@@ -126,7 +126,7 @@ def test_a_state_is_resumed_with_the_same_threads_on_the_same_device_only(monkey
     keys = [key_of(monkeypatch, tmp_path, *of) for of in (("cpu", 1), ("cpu", 2), ("cuda", 1), ("cpu", 1))]
     assert keys[0] == keys[3] and keys[0] not in keys[1:3] and keys[1] != keys[2]
     assert list(keys[0]["data"]) == ["train.bin"]
-    # What these numbers follow from, too, besides the other code.
+    # These numbers also follow from this, beside the other code.
     assert "flush_denormals" in keys[0]["code"]
 
 
@@ -214,7 +214,7 @@ def test_word_vectors_may_start_from_a_file(made):
     given, drawn = (table(made / name / "model.pt", "embed_tokens") for name in ("vectors", "waves"))
     for rows in (slice(0, 10), slice(299, 300)):
         torch.testing.assert_close(given[rows], drawn[rows], rtol=0, atol=1e-9)
-    # Of the length that drawn ones have on average: 0.05 in each of 32 columns.
+    # The length is the average of drawn ones: 0.05 in each of 32 columns.
     expected = torch.zeros(289, 32)
     expected[:, 3] = 0.05 * 32**0.5
     torch.testing.assert_close(given[10:299], expected, rtol=0, atol=1e-6)
@@ -326,7 +326,7 @@ def test_places_open_slowly_at_first_and_none_in_scoring():
         assert torch.equal(moved[1:], expected)
         return set(first)
 
-    # Of 24 places besides the first a quarter is open after half of the updates, all at their end and after it.
+    # A quarter of the 24 places besides the first is open after half of the updates, all at their end and after it.
     opened = {made: starts(made) for made in (0, 50, 100, 500)}
     assert opened == {0: {0}, 50: set(range(7)), 100: set(range(25)), 500: set(range(25))}
     assert tasks.ReviewMaskedLM._move(None, rows.eval(), (tokens,), stock) is stock

@@ -96,7 +96,7 @@ def test_fairseq_does_not_skip_a_batch_that_does_not_fit():
         try:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         except RuntimeError as error:
-            # What fairseq's trainer does next.
+            # fairseq's trainer does this next.
             _refuse_to_skip(None, error)
     # fairseq goes on after a RuntimeError that speaks of memory; this is none.
     assert not isinstance(raised.value, RuntimeError)

@@ -1,4 +1,4 @@
-"""What a folder of Snakemake's holds: never the hidden file that keeps its time."""
+"""The files in a folder of Snakemake's: never the hidden file that keeps its time."""
 
 from common.files import numbered, visible
 

@@ -111,7 +111,7 @@ def test_shared_folders_are_cleaned_by_whoever_is_alone(tmp_path, process):
     (tmp_path / ".part-1-file").write_text("x")
     first = process(waiting(f"hold_shared({str(tmp_path)!r})"))
     assert not (tmp_path / ".part-1-file").exists()
-    # What the first is writing now.
+    # The first is writing this now.
     (tmp_path / ".part-2-file").write_text("x")
     process(waiting(f"hold_shared({str(tmp_path)!r})"))
     assert (tmp_path / ".part-2-file").exists()

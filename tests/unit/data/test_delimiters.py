@@ -1,4 +1,4 @@
-"""What is between the cells of a CSV file, and files that stand for others: read rightly, or refused by name."""
+"""Delimiters of CSV files, and files that point to others: read rightly, or refused by name."""
 
 import pytest
 

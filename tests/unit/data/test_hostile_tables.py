@@ -81,7 +81,7 @@ def write(folder, files):
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-# What works: files, columns, classes that are found.
+# Accepted: files, columns, classes that are found.
 SOUND = {
     "plain": (both(), {}, LABELS),
     "byte order mark": ({name: codecs.BOM_UTF8 + text.encode() for name, text in both().items()}, {}, LABELS),
@@ -140,7 +140,7 @@ def test_it_works(tmp_path, monkeypatch, files, columns, labels):
 
 
 COPY = "test.csv has the same content as train.csv (data.table.train); name each file once"
-# What is refused: files, columns, what `make new` says, what a study written by hand is told if that differs.
+# Refused: files, columns, the message of `make new`, and that of a study written by hand if it differs.
 REFUSED = {
     "UTF-16": (train(table(rows()).encode("utf-16")), {}, "train.csv: this is UTF-16 text; convert it: iconv"),
     "Latin-1": (train(table(rows(text="é {}")).encode("latin-1")), {}, "train.csv, line 2: character 1 (byte 0xe9"),

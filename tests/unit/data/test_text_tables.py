@@ -249,7 +249,7 @@ def test_the_canonical_files(tmp_path):
     assert read_lines(tmp_path / "data" / "test.label") == ["0", "1", "2"] * 2
     assert (manifest["language"], manifest["licence"], manifest["labels"]) == ("en", "CC0", LABELS)
     assert manifest["source_reviews"] == {"train": 17, "test": 6} and not manifest["own_split"]
-    # What train and test share is counted here, shown by the audit, and never text to pretrain on.
+    # Texts that train and test share are counted here, shown by the audit, and never pretrained on.
     assert manifest["identical_reviews"]["train_test"] + manifest["identical_reviews"]["valid_test"] == 1
     assert "test 0" not in read_lines(tmp_path / "data" / "pretraining.review")
     written = {line for split in ("train", "valid") for line in read_lines(tmp_path / "data" / f"{split}.review")}

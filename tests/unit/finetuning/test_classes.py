@@ -32,7 +32,7 @@ OUTPUTS = {"checkpoints": "", "tensorboard": "", "history": ".tsv", "run": ".jso
 SETTINGS = FINETUNING | {"epochs": 15, "batch_size": 4, "lr": 5e-3, "dropout": 0.0, "measure": "macro_f1"}
 FRAMEWORKS = ("fairseq", "huggingface")
 FILLERS = ("un livre", "le roman", "une lecture", "vraiment")
-# Of each class in turn; the last ones are rare.
+# The classes take turns; the last ones are rare.
 SIZES = {"train": (16, 8, 4, 4, 3), "valid": (6, 3, 2, 2, 2), "test": (8, 5, 3, 2, 2)}
 
 

@@ -158,12 +158,12 @@ def test_plain_transformers_gives_the_runs_probabilities(exported, data):
     config = read_json(folder / "model" / "config.json")
     assert config["id2label"] == {str(k): name for k, name in enumerate(classes)}
     assert config["label2id"] == {name: k for k, name in enumerate(classes)}
-    # Of LoRA nothing is left but the weights, under the names that the model has for them.
+    # Only the weights of LoRA are left, under the names that the model has for them.
     assert not [name for name in load_file(folder / "model" / "model.safetensors") if "lora" in name]
 
 
 def test_the_arms_trained_what_they_say(exported):
-    """Of a frozen layer every tensor is the model's own still; LoRA changed each of the encoder's layers."""
+    """Every tensor of a frozen layer is still the model's; LoRA changed each of the encoder's layers."""
     family, arm, folder = exported
     before = load_file(folder.parent / "taken" / "model.safetensors")
     after = load_file(folder / "model" / "model.safetensors")

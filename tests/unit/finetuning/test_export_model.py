@@ -173,7 +173,7 @@ def test_pipeline_answers_as_the_run_did(study):
 
 
 def test_the_configuration_has_the_dropout_of_the_training(study):
-    """Of a model that comes from fairseq, the starting checkpoint's configuration says its pretraining's."""
+    """A model from fairseq has the pretraining's values in the starting checkpoint's configuration."""
     framework, folder = study
     config = read_json(os.path.join(export(framework, folder), "config.json"))
     found = [config[f"{name}_dropout_prob"] for name in ("hidden", "attention_probs")]

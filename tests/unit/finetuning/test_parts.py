@@ -44,7 +44,7 @@ def test_an_arm_has_the_studys_settings_but_for_its_own():
     assert plain == framework_settings(own, "huggingface") and "freeze" not in plain
     assert arm_settings(own, "own") == plain | {"lr": 0.5, "epochs": 1, "freeze": 1}
     assert arm_training(own, "own")["save_every"] == 7 and arm_training(own, "plain")["save_every"] == 0
-    # What an arm says itself stands above its framework's own defaults.
+    # An arm's own settings take precedence over its framework's defaults.
     published = arm_settings(finetuning(protocol="published", training={"betas": [0.5, 0.6]}), "own")
     assert published["betas"] == [0.5, 0.6] and published["batching"] == "random" and published["token_types"]
 

@@ -95,7 +95,7 @@ def test_an_adapter_inside_the_encoder(bert):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_heads_of_other_tasks_and_computed_buffers_are_no_loss(made, tmp_path, family):
-    """What a publisher's file has beside the encoder: its pretraining's heads, a pooler, numbers of positions."""
+    """Return a publisher's tensors beside the encoder: its pretraining's heads, a pooler, numbers of positions."""
     folder = shutil.copytree(made / family, tmp_path / family)
     torch.manual_seed(1)
     config = AutoConfig.from_pretrained(str(folder))

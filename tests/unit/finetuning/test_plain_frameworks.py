@@ -48,7 +48,7 @@ def test_loss_is_finite_where_a_true_class_has_probability_0():
 def test_what_are_no_scores_of_a_kind_is_refused(task, found):
     with pytest.raises(StudyError, match=r"score\.py: score returned"):
         checked_scores(found, ["one text"], CLASSES if task == "multilabel" else [], "command", task)
-    # What sums to more than 1 are probabilities of labels all the same.
+    # Probabilities of labels may sum to more than 1.
     assert checked_scores([[0.9, 0.8, 0.0]], ["one text"], CLASSES, "command", "multilabel").shape == (1, 3)
 
 

@@ -1,4 +1,4 @@
-"""What each framework trains with in the studies that have the lab's data."""
+"""The settings that each framework trains with in the studies that have the lab's data."""
 
 import os
 

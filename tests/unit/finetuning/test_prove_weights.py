@@ -1,4 +1,4 @@
-"""What every run started from, judged after all runs."""
+"""The starting weights of every run, judged after all runs."""
 
 import pytest
 import torch

@@ -33,7 +33,7 @@ def test_other_settings_make_another_start():
         other=HF | {"init": "random", "model": "mine"},
     )
     assert describe(section, "frozen")["start"] == "Hugging Face, pretrained, dropout 0.3, freeze encoder"
-    # What the study has anyway, and what only demands or describes, is no difference.
+    # Settings that equal the study's, or only demand or describe, are no difference.
     assert describe(section, "same")["start"] == "Hugging Face, random"
     assert describe(section, "other")["start"] == "Hugging Face, mine, random"
 

@@ -127,7 +127,7 @@ def test_another_measure_may_choose_the_epoch(tmp_path):
     assert (chosen["epoch"], chosen["n_equal"], chosen["value"], chosen["n_correct"]) == (1, 2, 0.4, 150)
     path = measured(tmp_path / "history.tsv", [0.1, 0.2, 0.3], "macro_f1")
     assert select_checkpoint.choose(path, "macro_f1")["epoch"] == 3
-    # What accuracy chooses is said as ever.
+    # The words for a choice by accuracy are unchanged.
     assert set(select_checkpoint.choose(path)) == {"epoch", "update", "valid_accuracy", "n_correct", "n_equal", "rule"}
 
 

@@ -358,7 +358,7 @@ def test_a_classifier_of_others(bert, theirs, ours, fresh_head):
     assert model.classifier.weight.shape[0] == ours
     assert fresh_head or torch.equal(model.classifier.weight, trained.classifier.weight)
     assert model.config.id2label == {k: f"class {k}" for k in range(ours)}
-    # Else `pipeline` would make probabilities of each class alone.
+    # Otherwise `pipeline` would make probabilities of each class alone.
     assert model.config.problem_type is None
 
 

@@ -129,7 +129,7 @@ def test_no_argument_variable_folder_or_open_file_leads_to_what_test_is_scored_b
     score_plainly.main(str(model), str(data / "test.review"), "command", str(tmp_path / "test.npy"), CLASSES, hours=1)
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert [one for one in seen if str(data) in one or "label" in one] == []
-    # What it does get is there, so it would have been seen.
+    # The variables that it does get are there, so others would have been seen.
     assert '"text": "one"' in seen[-1] and "texts.jsonl" in seen
 
 

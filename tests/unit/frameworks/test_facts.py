@@ -12,8 +12,8 @@ from study.modules import SCRIPTS, helper_modules
 from support.environments import ENVIRONMENTS, ROOT
 from support.settings import changed, message
 
-# What is no framework's name there (the forms of a fetched checkpoint, a library that may be loaded or lack), and the
-# plan's stopwatch, which prepares its inputs in each framework's form and gives no hours for others.
+# These words are no framework's name there (the forms of a fetched checkpoint, a library to be loaded), nor in
+# the plan's stopwatch, which prepares its inputs in each framework's form and gives no hours for others.
 OTHER_MEANINGS = {
     "scripts/checkpoint/extract_checkpoint.py": "forms of a fetched checkpoint (checkpoint.fetch)",
     "scripts/study/addresses.py": "forms of a fetched checkpoint (checkpoint.fetch)",
@@ -76,7 +76,7 @@ def test_a_script_depends_on_the_facts_only_where_it_reads_them():
 
     trained = needed("frameworks/huggingface/train.py")
     assert "frameworks/huggingface/classifier.py" in trained
-    # Else a new framework, or another label, would train all runs again.
+    # Otherwise a new framework, or another label, would train all runs again.
     assert not {path for path in trained if path.endswith("__init__.py") and path.startswith("frameworks/")}
     assert not {path for path in trained if path.startswith("frameworks/fairseq/")}
     tabulated = needed("analysis/tabulate_test_accuracy.py")

@@ -266,7 +266,7 @@ def test_micro_batches_change_nothing_and_weights_something(made, framework):
 
 @pytest.mark.parametrize("precision", TOLERANCES)
 def test_the_curves_of_both_frameworks_overlay(made, precision):
-    """Of the same updates: the same names, steps and units."""
+    """The same updates have the same names, steps and units."""
     theirs, ours = (curves(made / precision / side / "tensorboard") for side in ("fairseq", "huggingface"))
     updates, epochs = range(1, 31), range(5, 31, 5)
     assert {tag: list(points) for tag, points in theirs.items()} == {

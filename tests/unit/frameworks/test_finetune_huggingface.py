@@ -379,7 +379,7 @@ def test_the_log_shows_the_trainers_call():
     # One argument may imply another: to evaluate each epoch is to evaluate.
     assert shown.items() >= given.items() and len(shown) <= len(given) + 1
     assert TrainingArguments(**shown).to_dict() == TrainingArguments(**given).to_dict()
-    # What the example leaves alone, and Hugging Face's own defaults make of it.
+    # Settings that the example leaves alone, with Hugging Face's defaults.
     defaults = TrainingArguments(output_dir="x", use_cpu=True)
     config, _ = load_study(str(ROOT), str(ROOT / "studies" / "open-published.yaml"))
     settings = framework_settings(config["finetuning"], "huggingface")

@@ -151,7 +151,7 @@ def test_a_command_line_parses_back_to_the_settings(changes):
     assert (options.model_name_or_path, options.config_name, data.validation_file) == ("a b", "c", "v.json")
     assert (training.seed, training.data_seed, training.bf16, training.do_predict) == (7, 8, True, False)
     assert training.eval_strategy == training.save_strategy == "epoch" and training.load_best_model_at_end
-    # What is the recipe's default is not said.
+    # Defaults of the recipe are not named.
     assert ("--weight_decay" in arguments) == ("weight_decay" in changes)
     assert ("--pad_to_max_length" in arguments) == ("pad_to_max_length" in changes)
 
@@ -188,7 +188,7 @@ def test_its_files_and_its_time_are_recorded(finished):
     }
     made = files["made"]
     assert {"checkpoint-6/model.safetensors", "checkpoint-12/optimizer.pt", "model.safetensors"} <= set(made)
-    # Of earlier epochs only the weights stay: nothing resumes there.
+    # Only the weights of earlier epochs stay: nothing resumes there.
     assert "checkpoint-6/optimizer.pt" not in made
     assert (record["n_files"], record["bytes"]) == (len(made), sum(made.values()))
     assert record["recipe_seconds"] > read_json(finished / "run.json")["train_seconds"] > 0

@@ -94,7 +94,7 @@ def test_environment_agrees_with_the_lock(name):
 def test_environment_is_well_formed(name):
     content = environment(name)
     assert set(content) == {"channels", "dependencies"}
-    # Not `nodefaults`: conda 26.7 and later takes it for a channel.
+    # `nodefaults` is left out: conda 26.7 and later takes it for a channel.
     assert content["channels"] == ["conda-forge"]
     conda = [item for item in content["dependencies"] if isinstance(item, str)]
     assert all(re.fullmatch(r"[a-z0-9-]+ =[0-9.]+", item) for item in conda), conda
@@ -143,7 +143,7 @@ def test_what_runs_for_any_framework_is_covered(script, conda):
     assert not missing, f"{script.name} imports {', '.join(missing)}, which envs/{conda}.yaml lacks"
 
 
-# What no script imports, by environment: what needs it instead.
+# Packages that no script imports, by environment, and what needs them instead.
 NEEDED = {
     "bitarray cffi Cython hydra-core packaging regex sacrebleu scikit-learn setuptools wheel": {"fairseq"},
     "tensorboardX": {"fairseq", "huggingface"},  # both frameworks write TensorBoard files with it
@@ -163,9 +163,9 @@ def test_environment_holds_no_more_than_its_rules_use(name):
     assert table[name] - used == set()
 
 
-# What a script finds by name, its imports do not say.
+# Imports do not show what a script finds by name.
 BY_NAME = {"score_answers": "measures of answers need sacrebleu and rouge-score, which no small environment has"}
-# What takes the gigabyte that the large environments have over the small ones.
+# These take the gigabyte that the large environments have over the small ones.
 LARGE = {"torch", "transformers", "tokenizers", "safetensors", "peft", "bitsandbytes", "fairseq", "fairseq_cli"}
 
 

@@ -1,4 +1,4 @@
-"""What a downloaded file, an address, a file's name or a text could do to who uses it: each tried, each in vain.
+"""Harm that a downloaded file, an address, a file's name or a text could do: each tried, each in vain.
 
 Archives, checkpoints and pairs that harm stand in the table of tests/unit/house/test_refusals.py.
 """
@@ -227,7 +227,7 @@ SIGNS = ["<b>", '"', "`", "{x}", "|", "\\", " ", "\n", "é", "^"]
     ("key", "sign"), [(key, "<b>") for key in ADDRESSES] + [("data.cls_books_zip.url", sign) for sign in SIGNS]
 )
 def test_an_address_holds_no_sign_of_another_language(key, sign):
-    """What HTML, Markdown, LaTeX, YAML or a shell could take for more than an address is percent-encoded in one."""
+    """Signs that HTML, Markdown, LaTeX, YAML or a shell could misread are percent-encoded in an address."""
     path = key.removesuffix(".0")
     lists = {path: ["https://host.org/a"]} if path != key else {}
     assert path in message({**lists, key: f"https://host.org/a{sign}b"})
@@ -303,7 +303,7 @@ def test_no_text_becomes_markup_of_the_page(tmp_path, monkeypatch):
     """The page of a whole study, with harmless words and with hostile ones of the same length in every text."""
     files = make_study(tmp_path / "published", n_seeds=2, n_arms=2, synthetic=True)
     files |= make_answers(tmp_path / "published", files)
-    # Of the third seed there is no result, which a note says.
+    # The third seed has no result, and a note says so.
     arms = {"fairseq-random": {"framework": "fairseq", "model": "checkpoint", "init": "random"}}
     settings = {"study": "published", "finetuning": {"seeds": [1, 2, 3], "arms": arms}, "report": {}}
     sound = assembly.Page
@@ -325,6 +325,6 @@ def test_no_text_becomes_markup_of_the_page(tmp_path, monkeypatch):
     assert hostile.found == harmless.found and len(harmless.found) > 400
     assert pages[1].count("&lt;script&gt;alert(1)") > 100
     assert pages[1].count("<script>") == pages[0].count("<script>") == 1
-    # What the links of the page itself lead to: its own parts, files beside it, pictures within it.
+    # Targets of the page's links: its own parts, files beside it, pictures within it.
     links = Tags(build("")).links
     assert len(links) > 20 and not [link for link in links if ":" in link and not link.startswith("data:")]

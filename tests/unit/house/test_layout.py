@@ -12,12 +12,12 @@ import yaml
 
 from support.environments import ROOT, parse_rules
 
-# What the rules import, without rules of its own; the rooms follow in the order in which the Snakefile includes them.
+# Libraries that the rules import, without rules; the rooms follow in the order in which the Snakefile includes them.
 LIBRARIES = ["tasks", "measures", "common", "sources", "study", "training"]
 # Folders of plug-ins: each of them has files of the same names.
 PLUG_INS = ("frameworks", "measures", "products", "sections", "sources", "tasks")
 LARGEST_COMMON, LONGEST = 1000, 60
-# What the scripts of a framework's folder do, as their rules are called.
+# The tasks of the scripts in a framework's folder, as in the names of their rules.
 STEPS = {"train": "finetune", "score": "evaluate", "test_curve": "test_curve"}
 LARGEST_MODULE, LARGEST_RULES, LARGEST_SHARE = 400, 300, 0.15
 # A short rule file may have these many lines beside its rules.

@@ -1,4 +1,4 @@
-"""What is installed: hashes of every locked file, locked build tools, actions by commit, licences."""
+"""The installed packages: hashes of every locked file, locked build tools, actions by commit, licences."""
 
 import ast
 import hashlib
@@ -32,7 +32,7 @@ hashes, licences = tool("hashes"), tool("licences")
 
 
 def faults_of_hashes(text, pins):
-    """What is wrong with a file of hashes for those pins, in words."""
+    """Return the faults of a file of hashes for those pins, in words."""
     if hashes.read_pins(text) != pins:
         yield "it does not list the lock's packages and versions: run `make lock`"
     for name, digests in hashes.read_hashes(text).items():
@@ -89,7 +89,7 @@ def test_hashes_of_both_kinds_of_pytorch_are_listed():
 # --- hashes: what is refused ------------------------------------------------------------------------------------------
 
 
-# What a build can tell of its tools.
+# The traces that a build has of its tools.
 VARIABLES = 'os.environ.get("PIP_CONSTRAINT"), os.environ.get("PIP_BUILD_CONSTRAINT")'
 TOOLS = f'(importlib.metadata.version("wheel"), {VARIABLES})'
 
@@ -137,7 +137,7 @@ def versions(make):
 
 
 def built_with(make, module="from_source"):
-    """What a package without a wheel was built with: wheel's version, constraints for pip and for builds."""
+    """Return the build tools of a package without a wheel: wheel's version, constraints for pip and for builds."""
     site = next(make.project.glob(".venv/lib/*/site-packages"))
     return ast.literal_eval((site / module / "__init__.py").read_text().partition(" = ")[2])
 

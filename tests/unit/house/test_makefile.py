@@ -186,7 +186,7 @@ def test_a_failed_installation_leaves_no_build_behind(make, tmp_path):
         lock.write("broken==1.0\n")
     failed = make("env")
     assert failed.returncode == 2 and "the whole log is .venv/install.log" in failed.stdout, failed.stdout
-    # What still ran would hold make's output open, and `make` above would have returned after its end.
+    # A process that still ran would hold make's output open, and `make` above would have returned after its end.
     assert os.path.exists(begun) and not os.path.exists(ended)
 
 

@@ -1,4 +1,4 @@
-"""What the published studies say of their arms and the simple models, computed again without the project's statistics.
+"""The published studies' numbers on their arms and the simple models, computed again without the project's statistics.
 
 Nothing here imports `analysis`: the predictions are read by Python's csv, and the interval is written from its sources.
 """

@@ -227,7 +227,7 @@ def test_the_published_pages_link_to_what_is_published(study, name):
         assert name not in page("published", study, "README.md")
         return
     found = links(os.path.join(docs(study), name))
-    # What is not there is made by `python -m tools.restore`, as the study's README says.
+    # Missing files are made by `python -m tools.restore`, as the study's README says.
     made, home = studies.published_files(study), os.path.join(ROOT, "published", study)
     there = [link for link in found if any(os.path.exists(os.path.join(at, link)) for at in (home, docs(study)))]
     assert found and set(found) <= {*made, *there}

@@ -499,7 +499,7 @@ SOUND = {
 
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_input_passes(place, name):
-    """What the table changes is what is refused: unchanged, or with what is allowed, the same jobs finish."""
+    """The table's changes alone cause the refusals: unchanged, or with what is allowed, the same jobs finish."""
     SOUND[name](place)
     assert files_of(place.folder / "out")
 

@@ -1,6 +1,6 @@
 """Comments are sentences with a subject, and names say what they hold: each check is shown to notice a plant.
 
-The laws hold for the code of the project, not yet for its tests.
+Both laws hold for the code of the project; in its tests names may still say little.
 """
 
 import ast
@@ -18,9 +18,9 @@ NO_SUBJECT = re.compile(r"(Of|By what|To which|To what|Whom|What|Whether|Else|No
 SAYS_NOTHING = {"of", "told", "own", "those"}
 
 
-def code(root):
+def code(root, folders=FOLDERS):
     """The files of the project's code, as paths from its root."""
-    found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in (".py", ".smk")]
+    found = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in (".py", ".smk")]
     return sorted([*found, *(path for path in (root / "Makefile", root / "Snakefile") if path.exists())])
 
 
@@ -41,7 +41,7 @@ def comments(path):
 
 def without_subject(root):
     """The places of comments that open without a subject."""
-    found = ((path, n, text) for path in code(root) for n, text in comments(path))
+    found = ((path, n, text) for path in code(root, (*FOLDERS, "tests")) for n, text in comments(path))
     return [f"{path.relative_to(root)}:{n}: {text.split()[0]}" for path, n, text in found if NO_SUBJECT.match(text)]
 
 
@@ -70,6 +70,7 @@ def test_the_code_keeps_the_law(check):
         (without_subject, "scripts/x.py", "x = 1\n# Of each run.\ny = 2\n", "scripts/x.py:2: Of"),
         (without_subject, "scripts/x.py", 'def f():\n    """What it does."""\n', "scripts/x.py:2: What"),
         (without_subject, "rules/x.smk", "rule x:\n    # Else it reruns.\n    shell: 'x'\n", "rules/x.smk:2: Else"),
+        (without_subject, "tests/x.py", "# What follows.\n", "tests/x.py:1: What"),
         (without_subject, "Makefile", "all:\n\t# Not here.\n", "Makefile:2: Not"),
         (empty_names, "tools/x.py", "for of in ():\n    pass\n", "tools/x.py:1: of"),
         (empty_names, "tools/x.py", "def f(own=1):\n    pass\n", "tools/x.py:1: own"),

@@ -196,7 +196,7 @@ def test_flags_count_where_they_say_more_than_the_default():
 
 
 def test_the_defaults_of_fairseqs_flags_are_fairseqs():
-    """What fairseq-train and fairseq-preprocess have where the flags are left out."""
+    """The defaults of fairseq-train and fairseq-preprocess."""
     from training.fairseq_commands import import_fairseq
 
     import_fairseq()

@@ -95,7 +95,7 @@ def test_the_values_of_texts_are_those_of_the_jackknife(name):
     found = measure.items(*given)
     assert found.shape == (60,)
     assert found == pytest.approx(_jackknife.leave_one_out(measure.value, *given), abs=1e-9)
-    # Of a mean over texts exactly, else but for the bias of the jackknife, which falls with the number of texts.
+    # Exact for a mean over texts, otherwise but for the bias of the jackknife, which falls with the number of texts.
     assert found.mean() == pytest.approx(measure.value(*given), abs=1e-9 if name in ("accuracy", "loss") else 0.02)
 
 

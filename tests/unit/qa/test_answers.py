@@ -1,4 +1,4 @@
-"""What is measured of an answer: overlap with its reference, repetition."""
+"""The measures of an answer: overlap with its reference, repetition."""
 
 import pytest
 

@@ -140,7 +140,7 @@ def test_a_tokenizer_class_that_changes_ids_is_refused_with_the_remedy(tmp_path,
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_a_tokenizer_that_knows_no_text_is_refused(tmp_path, models, pieces):
-    """Of one token, or none: every text is that token, or nothing."""
+    """With one token, or none, every text is that token, or nothing."""
     folder = copy(models["gpt2"], tmp_path / "gpt2")
     words = dict(list({"<|endoftext|>": 0}.items())[:pieces])
     model = {"type": "WordLevel", "vocab": words, "unk_token": "<|endoftext|>"}

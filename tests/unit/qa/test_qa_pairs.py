@@ -162,7 +162,7 @@ def asked(*sizes):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_groups_of_one_question_are_chosen_so_that_they_fill_the_held_out_side(seed):
-    """Of 3, 2 and 2 only both twos are 4, whichever comes first."""
+    """Only both twos of 3, 2 and 2 make 4, whichever comes first."""
     train, heldout = split_pairs(asked(3, 2, 2), 4, seed)
     assert {pair["question"] for pair in train} == {"Q0"} and len(heldout) == 4
 

@@ -63,7 +63,7 @@ def test_each_arm_against_the_base_and_against_each_other(tmp_path):
     assert float(found["answer_loss", "poor", "base"]["p"]) > 0.2
     assert float(found["chrf", "good", "base"]["score_a"]) == 100
     assert better["n_seeds_b"] == "" and better["n_questions"] == "5"
-    # Of equal lengths a pseudo-value is a pair's own loss, so a run against the base is a paired t-test.
+    # With equal lengths a pseudo-value is a pair's own loss, so a run against the base is a paired t-test.
     values = {
         row["id"]: float(row["item_score"])
         for row in items

@@ -1,4 +1,4 @@
-"""What the first screen makes of an answered question: a hint, an explanation, or neither."""
+"""The first screen's words on an answered question: a hint, an explanation, or neither."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_an_answer_asked_later_or_of_failed_runs_is_a_hint(changes, kind):
 
 def test_texts_that_leave_more_than_must_be_told_apart_are_named():
     assert not of()["texts_alone"] and of(texts_half_width="0.05")["texts_alone"]
-    # Of a margin of 6 points one is left beside a difference of 5.
+    # A difference of 5 points leaves one point of a margin of 6.
     assert of(equal_within="0.06", texts_half_width="0.0101")["texts_alone"]
     assert not of(equal_within="0.06", texts_half_width="0.0099")["texts_alone"]
 

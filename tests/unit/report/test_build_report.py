@@ -258,7 +258,7 @@ def test_of_many_arms_the_table_says_what_overfits_and_the_figures_are_folded(st
     write_tsv(tmp_path / "arms.tsv", rows + more, tuple(rows[0]))
     html = build(tmp_path, files | {"overfitting_arms": str(tmp_path / "arms.tsv")})
     part = re.search(r'<section id="overfitting".*?</section>', html, re.DOTALL)[0]
-    assert "risen above its lowest in" not in part and "in how many runs of each arm" in part
+    assert "risen above its lowest in" not in part and "the number of runs of each arm" in part
     assert len(re.findall('data-drawing="[^"]*figures/train_and_valid/', part)) == 3
     assert "2 of 3" in re.sub("<[^>]+>", "", part) and "0.0625" in part and "Runs whose loss rose" in part
 
@@ -413,7 +413,7 @@ def test_question_answering_says_what_it_measures(study, tmp_path):
     # 512 of 9512 parameters.
     assert "the trainable share goes from 5.38 % to 5.38 %, and the held-out loss from 0.60 to 0.60 nats" in text
     assert "Each rank has one seed" in text
-    # Of three pairs and two seeds; base less its mean of 2.5 nats.
+    # Three pairs and two seeds; base less its mean of 2.5 nats.
     compared = text[text.index("Tuned arms against the base before tuning") :]
     assert "loss per answer token, nats (lower is better) rank8 base 2 3 -0.800" in compared
     drawing = html[html.index("<h3>What LoRA trains</h3>") :]
@@ -692,7 +692,7 @@ def test_terms_are_defined_where_they_are_used_and_in_the_glossary(study):
 
 
 def test_the_page_has_no_internal_names_in_its_words(tmp_path):
-    """Of a study with every section, files' names and what stands in code apart."""
+    """The words of a study with every section, without file names and code."""
     html = make_page(tmp_path, *make_whole(tmp_path))
     body = re.sub(r"<code>.*?</code>|<a [^>]*>.*?</a>|<svg.*?</svg>|<script.*|<style.*?</style>", " ", html, flags=re.S)
     words = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", re.sub("<[^>]+>", " ", body.split("<body>")[1])))
@@ -771,3 +771,12 @@ def test_a_frame_keeps_where_its_values_lie_where_pyarrow_is_installed(tmp_path)
     study = Study({"runs": [str(tmp_path / "runs.tsv")]}, str(tmp_path), {})
     by_seed = study.frame("runs").pivot(index="arm", columns="seed", values="accuracy").fillna("").reset_index()
     assert by_seed["1"].iloc[0].record == "runs.tsv|2|accuracy"
+
+
+def test_labels_have_the_names_that_the_settings_give(tmp_path):
+    write_json(tmp_path / "manifest.json", {"labels": ["0", "1", "2"]})
+    files = {"manifest": [str(tmp_path / "manifest.json")]}
+    named = Study(files, str(tmp_path), {"data": {"label_names": {"1": "entity", "2": "2nd kind"}}}).labels
+    assert named == ["0", "entity", "2nd kind"] and Study(files, str(tmp_path), {"data": {}}).labels == ["0", "1", "2"]
+    # A name with digits is a value of the settings, as every number of the page has a place.
+    assert named[2].path == "config" and named[2].column == "data.label_names.2"

@@ -1,4 +1,4 @@
-"""What the page says of looks, of seeds that were changed, and of many arms: every number borne out by the files."""
+"""The page's words on looks, on changed seeds and on many arms: every number borne out by the files."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_a_continued_question_is_marked_and_judged_at_half(tmp_path):
     assert words.count("Continued: its seeds were changed after runs were finished.") == 2
     # Said before the question is opened, too; no level is rounded to another.
     assert words.count("Its seeds were changed after runs were finished.") == 2 and "97.5 % interval" in words
-    assert "takes a p of at most 0.025, half as much for each change" in words
+    assert "needs a p of at most 0.025, half as much for each change" in words
 
 
 def test_fresh_seeds_alone_answer(tmp_path):

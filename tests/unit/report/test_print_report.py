@@ -40,7 +40,7 @@ def browser(tmp_path, monkeypatch):
     return install
 
 
-# What the browser is told: where to print, and in its last word which page.
+# The browser's arguments: where to print, and at the end which page.
 WRITE = "for word; do case $word in --print-to-pdf=*) target=${word#*=};; esac; done; page=${word#file://}"
 
 

@@ -61,7 +61,7 @@ def section(html, name):
 def test_methods_name_what_was_done_alone(tmp_path, arms, seeds, said, unsaid):
     files, settings = study_of(tmp_path, arms, seeds)
     html = make_page(tmp_path, files, settings)
-    # What stands before the list of every figure's method, which is the file's.
+    # The part before the list of every figure's method, which is the file's.
     text = section(html, "methods").partition("Every figure’s method")[0]
     assert all(words in text for words in said) and not any(words in text for words in unsaid)
     check_page(tmp_path, files, settings)
@@ -77,7 +77,7 @@ def test_methods_name_every_size_and_each_arm_with_settings_of_its_own(tmp_path)
     settings["finetuning"]["arms"]["early"]["at_update"] = 500
     text = section(make_page(tmp_path, files, settings), "methods")
     assert "2 seeds each on 100 and 1 800 reviews" in text
-    assert "With settings of their own: few; early (see the settings)." in text
+    assert "With other settings: few; early (see the settings)." in text
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_methods_name_every_size_and_each_arm_with_settings_of_its_own(tmp_path)
     ],
 )
 def test_methods_name_the_weight_decay_of_each_frameworks_own_defaults(tmp_path, arms, said):
-    # Of `finetuning.protocol.framework_settings`, published: Hugging Face's example has none.
+    # By `finetuning.protocol.framework_settings`, published: Hugging Face's example has none.
     files, settings = study_of(tmp_path, arms, [1, 2])
     settings["finetuning"]["protocol"] = "published"
     settings["finetuning"]["training"] |= {"epochs": 2, "batch_size": 8, "weight_decay": 0.1}
@@ -226,7 +226,7 @@ def test_the_page_says_what_was_minimized_where_runs_stopped_and_what_was_halved
     assert "The loss weighted the classes by 0.5 and 2, in the order of their names." in methods
     assert "Labels were smoothed by 0.1 [Szegedy et al., 2016]." in methods and "Szegedy et al., 2016: Re" in methods
     assert "Each batch was split into 2 micro-batches, whose gradients add up." in methods
-    assert "A run ended after 1 epoch without more correct answers on validation; the schedule was laid" in methods
+    assert "A run ended after 1 epoch without more correct answers on validation; the schedule still spanned" in methods
     (ended,) = stopped(Study({"run_records": files["run_records"]}, str(tmp_path), settings))
     assert (ended["arm"], ended["seed"], ended["stopped"]["epoch"]) == ("fairseq-pretrained", "1", "2")
     halved = "at most 4 reviews at once from update 1, at most 2 reviews at once from update 5."
@@ -234,7 +234,7 @@ def test_the_page_says_what_was_minimized_where_runs_stopped_and_what_was_halved
         f"These runs went on in micro-batches, with the same updates: Hugging Face, pretrained, seed 2: {halved}"
         in (section(html, "cost"))
     )
-    # What is not set has no key.
+    # Settings that are not set have no key.
     del settings["finetuning"]["training"]["accumulation"]
     settings["finetuning"]["training"] |= {"class_weights": "balanced", "patience": 2}
     settings["finetuning"]["select_by"] = "loss"

@@ -46,8 +46,8 @@ def test_methods_name_the_settings_that_arms_had_not_the_default(tmp_path, own, 
         settings["finetuning"]["arms"][name]["training"] = {"lr": rate}
     text = words_of(make_page(tmp_path, files, settings), "methods")
     assert said in text and unsaid not in text.partition("Every figure")[0]
-    # What the text has named already is no further setting.
-    assert "settings of their own" not in text
+    # A setting that the text has named is not repeated.
+    assert "With other settings" not in text
     check_page(tmp_path, files, settings)
 
 

@@ -1,4 +1,4 @@
-"""What the terminal says at the end, from tables written here."""
+"""The terminal's closing lines, from tables written here."""
 
 from common.files import write_tsv
 from study.closing import closing, contrast

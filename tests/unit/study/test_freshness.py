@@ -1,4 +1,4 @@
-"""Whether results are those of today's settings and files: by content, whatever time stamps say."""
+"""Freshness of results, by today's settings and files: by content, whatever time stamps say."""
 
 import os
 
@@ -68,7 +68,7 @@ def here(tmp_path, monkeypatch):
 
 def keep_records():
     os.makedirs(METADATA)
-    # Of the two files, as Snakemake 9 names them.
+    # The two files, as Snakemake 9 names them.
     for name in (
         "cmVzdWx0cy9vd24vZGF0YS9tYW5pZmVzdC5qc29u",
         "cmVzdWx0cy9vd24vZmluZXR1bmluZy9hcm0vc2VlZDEvcnVuLmpzb24=",

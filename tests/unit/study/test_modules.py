@@ -1,4 +1,4 @@
-"""What a script imports of the project's own: the digest that makes its rules run again after an edit."""
+"""The project's modules that a script imports: the digest that makes its rules run again after an edit."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ def test_no_import_is_overlooked(path):
     wanted = set()
     for name in environments.imports(path):
         place = pathlib.Path(SCRIPTS, *name.split("."))
-        # Of one framework no module is loaded with its facts, and of the measures those that a study names.
+        # A framework's facts load none of its modules; only the measures that a study names are loaded.
         whole = place.is_dir() and not name.startswith("frameworks.") and name != "measures"
         package = whole and (place / "__init__.py").exists() and (place / "__init__.py").stat().st_size
         modules = [place.with_suffix(".py"), *(place.glob("*.py") if package else [])]

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GUIDE = (ROOT / "docs" / "development" / "add_a_table.md").read_text(encoding="utf-8")
 TABLE = "results/embedded/longest_runs.tsv"
 RUNS = "arm\tseed\ttotal_updates\na\t1\t30\na\t2\t40\nb\t1\t20\n"
-# What `make regenerate` makes anew.
+# Files that `make regenerate` makes again.
 PRINTED = "from study import products; print(*products.page_{}())"
 
 

@@ -16,7 +16,7 @@ EXCEPTIONS = {
 
 
 def written(path, text):
-    """Whether a rule file writes a product's path."""
+    """Return whether a rule file writes a product's path."""
     return re.search(rf"""["']<results>/{re.escape(path)}["']""", text) is not None
 
 

@@ -106,7 +106,7 @@ def test_the_best_of_a_grids_arm_is_one_of_its_cells():
     # Fewest epochs and lowest rate first; the arms of another name with the same beginning are none.
     names = ["lr2.5e-4-epochs5", "lr1e-3-epochs5", "lr2.5e-4-epochs10", "lr1e-3-epochs10"]
     assert found["among"] == {f"best of {arm}": [f"{arm}-{name}" for name in names] for arm in ("a", "a-b")}
-    # What there is to choose from makes another question of it.
+    # Other candidates make another question of it.
     assert questions.digest(found) != questions.digest(found | {"among": {}})
 
 

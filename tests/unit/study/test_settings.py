@@ -513,7 +513,7 @@ def test_schema_and_defaults_do_not_drift():
     # Null or empty by default, so the keys below are in the schema alone.
     empty = ("checkpoint.fetch.huggingface.", "checkpoint.corpus.tables.", "qa.arms.", "finetuning.models.")
     empty += ("finetuning.grids.", "questions.", "sources.", "finetuning.seeds.", "qa.variations.runs.")
-    # What an arm may have otherwise than the study.
+    # Settings in which an arm may differ from the study.
     empty += tuple(
         f"finetuning.arms.{key}"
         for key in (

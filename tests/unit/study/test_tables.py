@@ -30,7 +30,7 @@ def test_every_table_of_the_rules_is_declared():
     found |= {run + name for name in re.findall(r'"<\w*run>/(history.tsv|test_curve.tsv)"', rules)}
     found |= {f"qa/{{arm}}/seed{{seed}}/{name}" for name in re.findall(r'"<qa_run>/([^"]*\.tsv)"', rules)}
     found = {name.replace("{{", "{").replace("}}", "}") for name in found}
-    # Of the simple models, whose files are named by `linear`.
+    # These belong to the simple models, whose files are named by `linear`.
     found -= {name for name in found if "/seed0" in name}
     # Rules whose outputs the rows themselves give write no path.
     assert found <= {row.file() for row in products().values()}

@@ -1,4 +1,4 @@
-"""What settings of another kind of labels must agree with."""
+"""Constraints on the settings of other kinds of labels."""
 
 import pytest
 
@@ -56,3 +56,17 @@ def test_what_does_not_fit_is_refused(settings, wanted):
     with pytest.raises(StudyError) as caught:
         check_study(study(**settings), ROOT)
     assert wanted in str(caught.value).replace("\n", " ")
+
+
+def test_names_for_readers_are_of_the_studys_labels_and_differ():
+    labels = {"labels": ["0", "1"]}
+    check_study(study("classification", labels | {"label_names": {"0": "negative", "1": "positive"}}), ROOT)
+    for names, said in (
+        ({"2": "neutral"}, "data.label_names has 2, which is none of data.labels"),
+        ({0: "negative"}, r"data.label_names has 0, which is none of data.labels; write one of them \(in quotation"),
+        ({"0": "1"}, "two labels are shown as 1; give each another name"),
+        ({"0": "a", "1": "a"}, "two labels are shown as a"),
+        ({"0": " a"}, "text on one line, without blanks at its ends"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            check_study(study("classification", labels | {"label_names": names}), ROOT)

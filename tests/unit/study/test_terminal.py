@@ -1,4 +1,4 @@
-"""What a person sees of a run, through real Snakemake on a workflow of a few shell commands, in a pseudo-terminal."""
+"""The terminal during a run, through real Snakemake on a workflow of a few shell commands, in a pseudo-terminal."""
 
 import fcntl
 import os

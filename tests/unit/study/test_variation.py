@@ -1,4 +1,4 @@
-"""What seeds vary: what the settings may say, what each run is told, and which texts it reads."""
+"""Sources of chance: the settings, each run's parameters, and the texts that it reads."""
 
 import types
 

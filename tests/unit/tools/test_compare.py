@@ -168,7 +168,7 @@ def test_the_first_screen_has_both_studies_seeds_verdicts_and_counts(tmp_path):
     first = html[html.index('<section id="compared"') : html.index("</section>")]
     # 7 seeds of one study's shared arms and the single run that the other lacks; 9 of the lab; one dot each.
     assert first.count("<circle ") == 10 + 9
-    # Of 4 arms of the one and 3 of the other, those of several seeds have a mean and an interval.
+    # With 4 arms on one side and 3 on the other, those of several seeds have a mean and an interval.
     assert first.count('class="mean"') == first.count('class="span"') == 3 + 3
     assert "share 3 arms and asked no question alike." in re.sub("<[^>]+>", "", " ".join(first.split()))
     assert '<span class="verdict">' not in first

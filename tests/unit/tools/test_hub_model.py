@@ -43,7 +43,7 @@ def test_without_an_answer_the_message_says_what_to_write(hub):
     with pytest.raises(StudyError) as refused:
         hub_entry("someone/absent")
     said = str(refused.value)
-    assert said.startswith("MODEL=someone/absent: the hub did not say what it holds")
+    assert said.startswith("MODEL=someone/absent: the hub did not list its files")
     assert "finetuning.models.mine.hub" in said and "repo: someone/absent" in said and "40 digits of a commit" in said
 
 

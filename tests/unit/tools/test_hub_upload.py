@@ -15,7 +15,7 @@ from support.environments import ROOT
 
 
 class Hub(http.server.BaseHTTPRequestHandler):
-    """What a hub answers to an upload: a new repository, which files are large, a storage for these, a commit."""
+    """A hub's answers to an upload: a new repository, which files are large, a storage for these, a commit."""
 
     protocol_version = "HTTP/1.1"
 

@@ -125,7 +125,7 @@ def test_columns_whose_names_are_numbers_are_found_by_name(tmp_path):
 
 def test_no_file_is_overwritten(files, tmp_path):
     (tmp_path / "mine.yaml").write_text("of value")
-    with pytest.raises(StudyError, match="mine.yaml exists and stays as it is"):
+    with pytest.raises(StudyError, match="mine.yaml exists and is not overwritten"):
         written(files, tmp_path)
     assert (tmp_path / "mine.yaml").read_text() == "of value"
 

@@ -128,7 +128,7 @@ def test_a_pilot_of_one_checkpoint_knows_no_spread_of_pretrainings(tmp_path, cap
 
 
 def test_a_measure_whose_texts_are_unknown_is_refused_in_one_sentence(tmp_path, capsys):
-    with pytest.raises(StudyError, match="the texts' part of macro-F1 follows from no accuracy and no SD: name a fin"):
+    with pytest.raises(StudyError, match="accuracy and SD do not give the texts' part of macro-F1: name a fin"):
         planned(tmp_path, capsys, "--texts", "500", study=asked(tmp_path, measure="macro_f1"))
     with pytest.raises(StudyError, match="RMSE is no measure of the labels of .*: name a pilot of the study's kind"):
         spread = plan.Pilot(PILOT)

@@ -21,7 +21,7 @@ def study(tmp_path, **changes):
 
 
 def timed(request):
-    """What a benchmark might find."""
+    """Return what a benchmark might find."""
     return {"update_seconds": 0.5, "text_seconds": 0.01, "start_seconds": 7.0, "updates": 20, "tokens": 8 * 64.0}
 
 

@@ -1,4 +1,4 @@
-"""What is published: no words of others' reviews, and in the pages no more than the tables say."""
+"""The published files: no words of others' reviews, and in the pages no more than the tables say."""
 
 import pytest
 
@@ -118,7 +118,7 @@ def test_a_study_of_recipes_is_told_by_recipe(tmp_path):
     rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line and "--:" not in line]
     assert rows[1] == "| 5 | 1e-5 | 80.50 ± 0.40 | 67.00 ± 0.40 | +13.50 (+11.50 to +15.50) |"
     assert rows[3].endswith("| \N{MINUS SIGN}1.50 (\N{MINUS SIGN}3.50 to +0.50) |") and len(rows) == 4
-    # What was chosen is the best on validation, with its rate.
+    # The chosen arm is the best on validation, with its rate.
     assert (
         "- Pretrained: validation chose peak rate 3e-5 and 5 epochs (84.50 % of 200; 83.50 ± 0.40 % on test)." in text
     )

@@ -1,4 +1,4 @@
-"""What counts as a number that was typed: each form that digits take, and what is a name or an address."""
+"""Numbers that count as typed: each form that digits take, and what is a name or an address."""
 
 import pytest
 

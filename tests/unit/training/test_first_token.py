@@ -44,7 +44,7 @@ def test_the_first_token_predicts_what_is_masked_in_its_own_block(model, sample)
     bag = -sum(scores[i, 0, sample["target"][i, j]] for i, j in places)
     assert n_masked == 4
     torch.testing.assert_close(loss, masked_lm + 0.5 * bag)
-    # What is recorded is masked language modelling's loss alone.
+    # Only masked language modelling's loss is recorded.
     torch.testing.assert_close(logged["loss"], masked_lm.detach())
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.studies import ROOT
 from training.imports import postponed, without
 
-# What each job would load, by the script that trains and what it imports before its first update.
+# Modules that each job would load, by the script that trains and what it imports before its first update.
 TRAINING = {
     "frameworks.huggingface.train": ("", ("bitsandbytes", "boto3", "scipy.optimize")),
     "frameworks.fairseq.train": (

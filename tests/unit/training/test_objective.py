@@ -1,4 +1,4 @@
-"""What training minimizes: the formula by hand, PyTorch's own, and the weights that scikit-learn has."""
+"""The loss that training minimizes: the formula by hand, PyTorch's own, and the weights that scikit-learn has."""
 
 import math
 
@@ -112,7 +112,7 @@ def test_scoring_goes_on_in_halves_where_memory_does_not_suffice():
             raise torch.OutOfMemoryError("CUDA out of memory")
         return sum(batch)
 
-    # Of 7 the first half has 4, which is halved again; of the other 3 one remains.
+    # The first half of 7 is 4, which is halved again; one of the other 3 remains.
     assert list(in_halves(step, [0, 1, 2, 3, 4, 5, 6])) == [([0, 1], 1), ([2, 3], 5), ([4, 5], 9), ([6], 6)]
     assert tried[:3] == [[0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3], [0, 1]]
 

@@ -36,7 +36,7 @@ print(met, hashlib.sha256(content).hexdigest())
 
 
 def said(code):
-    """What a process of its own prints: the setting is the thread's, and would stay."""
+    """Return the output of a separate process: the setting is the thread's, and would stay."""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=f"{ROOT}/scripts"
     )
@@ -55,7 +55,7 @@ def test_what_is_learnt_is_the_same_bit_for_bit():
     assert with_them == without
 
 
-# What a run of each kind does first; those of question answering stop soon after, for want of a model.
+# The first steps of a run of each kind; those of question answering stop soon after, for want of a model.
 FIRST = {
     "finetuning": """
 from finetuning.runs import Run

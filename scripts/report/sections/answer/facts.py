@@ -49,7 +49,7 @@ def disagreements(study):
 
 
 def side(pair, letter):
-    """Return one arm of a pair as a row of its own."""
+    """Return one arm of a pair as a separate row."""
     return {name: pair[f"{name}_{letter}"] for name in ARM if f"{name}_{letter}" in pair}
 
 
@@ -120,7 +120,7 @@ def description(study):
     """Return facts for the line on the task, the data and the models: {study, manifest, task, labels, sizes, ...}."""
     manifest = study.json("manifest")
     task = tasks.load(manifest.get("task") or tasks.DEFAULT)
-    labels = manifest.get("labels") or (list(POLARITY.values()) if task.NAMED else [])
+    labels = study.labels or (list(POLARITY.values()) if task.NAMED else [])
     models = dict.fromkeys(study.frame("runs")["model"])
     start = CHECKPOINTS.get((study.settings.get("checkpoint") or {}).get("source"), "a checkpoint")
     if varies_checkpoint(study.settings.get("finetuning") or {}):

@@ -13,7 +13,7 @@ def facts(study):
     manifest, href = study.json("manifest"), study.href("manifest")
     # Numbers have no names.
     numbers = manifest.get("task") == "regression"
-    splits, names = [], manifest.get("labels") or ([] if numbers else list(POLARITY.values()))
+    splits, names = [], study.labels or ([] if numbers else list(POLARITY.values()))
     polar = names == list(POLARITY.values())
     for split in ("train", "valid", "test"):
         counts = manifest["splits"][split]

@@ -23,7 +23,7 @@ def facts(study):
         return None
     confusion, counts = study.table("errors_confusion"), study.table("errors_counts")
     labels = list(dict.fromkeys(str(row["label"]) for row in confusion.rows))
-    names = dict(zip(labels, study.json("manifest").get("labels") or [POLARITY.get(k, k) for k in labels], strict=True))
+    names = dict(zip(labels, study.labels or [POLARITY.get(k, k) for k in labels], strict=True))
     drawings = {
         os.path.splitext(os.path.basename(path))[0]: study.drawing(path) for path in study.paths("error_figures")
     }

@@ -10,6 +10,6 @@ def facts(study):
     """How each label of a set fares."""
     if not study.has("errors_by_label"):
         return None
-    table, names = study.table("errors_by_label"), study.json("manifest")["labels"]
+    table, names = study.table("errors_by_label"), study.labels
     rows = [row | {"name": names[int(row["label"])]} for row in beside(table.rows, ("arm", "label"))]
     return {"by_label": Table(rows, table.href)}

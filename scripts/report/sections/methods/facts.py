@@ -41,7 +41,7 @@ def used(settings, arms):
 
 
 def has_more(arm):
-    """Return whether an arm has settings of its own that `used` does not have."""
+    """Return whether an arm has settings that `used` lacks."""
     overridden = {key: value for key, value in arm.items() if key in OWN and value is not None}
     return bool(overridden.keys() - {"training"} or (overridden.get("training") or {}).keys() - set(NAMED))
 

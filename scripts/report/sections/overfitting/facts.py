@@ -32,6 +32,8 @@ def facts(study):
     runs = study.table("overfitting_runs")
     return {
         "stopped": stopped(study),
+        # The accuracy of sets of labels counts whole sets.
+        "right": "Subset accuracy" if study.json("manifest").get("task") == "multilabel" else "Accuracy",
         "arms": arms,
         "runs": runs,
         "figures": figures,
