@@ -8,7 +8,7 @@ from study.variation import varied
 from support.result_sets import write_runs, write_tables
 from support.settings import defaults
 
-# What each source moves a run by (SD, in shares), and what each arm gets right.
+# Each source moves a run by this SD (in shares); each arm has this share right.
 MOVED = {"initialisation": 0.008, "order": 0.004, "split": 0.03}
 CHANCE = {"fairseq-pretrained": 0.8, "fairseq-random": 0.68}
 SEEDS = (1, 2, 3)

@@ -1,4 +1,4 @@
-"""What is planned where each seed starts from a pretraining of its own. Nothing is run."""
+"""Plans where each seed starts from a pretraining of its own. Nothing is run."""
 
 import re
 

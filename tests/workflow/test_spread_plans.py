@@ -1,4 +1,4 @@
-"""What is planned of a study of the sources: its runs and tables beside the study's, each run's own texts."""
+"""The plan of a study of the sources: its runs and tables beside the study's, each run's own texts."""
 
 import re
 

@@ -101,7 +101,7 @@ def test_the_arms_of_a_seed_start_from_its_pretraining_and_random_ones_from_none
         assert files.features(run("probe", seed), "test") == features
         for name in ("whole", "early", "theirs", "probe"):
             assert files.run_facts(run(name, seed)) == files.facts(run(name, seed)) | {"checkpoint_seed": known}
-        # What starts elsewhere is the same for every seed.
+        # Arms that start elsewhere are the same for every seed.
         assert files.start_folder(run("fresh", seed)) == f"{place}/huggingface"
         assert files.start_folder(run("foreign", seed)) == "<results>/finetuning/models/camembert"
         for name in ("fresh", "foreign"):
