@@ -147,7 +147,7 @@ def test_a_study_without_several_recipes_has_no_such_section(made, tmp_path):
         (r'(<line x1="[\d.]+" x2="[\d.]+" y1=")([\d.]+)(" y2="[\d.]+" class="joint")', "recipes/differences.tsv"),
         (r'(<text class="tick" x=")([\d.]+)(" y="204">3e-4)', "the axis of a chart"),
         # A printed rate in the table.
-        (r'(\|peak_lr\)">)(3)(e-4</td>)', "it should be 3e-4"),
+        (r'( data-of="[^"]+">)(3)(e-4</td>)', "it should be 3e-4"),
     ],
 )
 def test_a_mark_that_is_moved_is_found(made, tmp_path, pattern, words):
