@@ -1,7 +1,7 @@
 """The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
 
 from study.addresses import checkpoint_files, kept_file, kept_updates
-from study.pretrainings import folder_of, further_seeds, pretraining_seeds, settings_of, varies_checkpoint
+from study.pretrainings import folder_of, further_seeds, pretraining_seeds, settings_of, uses_several
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
 SOURCE = config["checkpoint"]["source"]
@@ -12,7 +12,7 @@ KEPT = kept_updates(config)
 KEEP = config["checkpoint"]["pretraining"]["keep"] or []
 FACTORIZES = config["checkpoint"]["pretraining"]["word_init"] == "cooccurrence"
 # The seeds of the pretrainings beside the first, whose files are in folders of their own.
-FURTHER = further_seeds(config) if SOURCE == "pretrain" and varies_checkpoint(config["finetuning"]) else []
+FURTHER = further_seeds(config) if SOURCE == "pretrain" and uses_several(config) else []
 # The folders of all pretrainings by their seeds.
 PRETRAINED = {seed: f"checkpoint/{folder_of(config, seed)}".rstrip("/") for seed in pretraining_seeds(config)}
 

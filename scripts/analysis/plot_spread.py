@@ -11,6 +11,7 @@ from study.spread import JOINT, NEW, TEXTS, TOGETHER
 WORDS = {
     "order": "order and dropout",
     "bootstrap": "split, bootstrap",
+    "checkpoint": "pretraining",
     TOGETHER: "all of these",
     TEXTS: "test texts",
     NEW: "all and test texts",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from common.arms import ARM, CHECKPOINT
+from common.arms import ARM, CHECKPOINT, run_label
 from common.entry import run
 from common.errors import StudyError
 from common.files import read_json, write_tsv
@@ -63,8 +63,8 @@ def main(proofs, converted, models, arms, table, updates=None, pretrainings=None
         arms: {name: the columns of `ARM`}.
         table: TSV to write: `COLUMNS`.
         updates: {arm: update of the pretraining that it starts from, None: the last}; None: all start from the last.
-        pretrainings: {seed of a run: seed of the pretraining that its checkpoint is of} of other pretrainings than the
-            first; None: there is one. A run at random must have the tensors of none.
+        pretrainings: {run, such as fairseq-pretrained/seed2: seed of the pretraining that its checkpoint is of} of
+            other pretrainings than the first; None: there is one. A run at random must have the tensors of none.
 
     Raises:
         StudyError: see `judge`.
@@ -79,7 +79,7 @@ def main(proofs, converted, models, arms, table, updates=None, pretrainings=None
         run = dict(zip(ARM, arms[arm], strict=True)) | {"seed": seed.removeprefix("seed")}
         proof, model = read_json(path), run["model"]
         at_random = pretrainings and proof["init"] == "random"
-        other = None if at_random or model != CHECKPOINT else (pretrainings or {}).get(run["seed"])
+        other = None if at_random or model != CHECKPOINT else (pretrainings or {}).get(run_label(arm, run["seed"]))
         start = start_name(model, (updates or {}).get(arm), other)
         alike = [name for name in known if name.split()[0] == model] if at_random else [start]
         tensors = set().union(*map(known.get, alike))

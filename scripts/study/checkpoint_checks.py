@@ -3,7 +3,7 @@
 from common.arms import CHECKPOINT, uses_checkpoint
 from common.files import TABLES
 from study.data_checks import ENDINGS
-from study.pretrainings import starts_there, varies_checkpoint
+from study.pretrainings import SOURCE, starts_there, varies_checkpoint
 from study.seed_plans import every_seed
 
 
@@ -121,8 +121,11 @@ def check_pretrainings(config):
     finetuning, source = config["finetuning"], config["checkpoint"]["source"]
     place, runs = "finetuning.vary has checkpoint", len(every_seed(finetuning["seeds"]))
     pretrainings = config["checkpoint"]["pretraining"].get("seeds")
+    entries = [one for one in config.get("sources") or () if SOURCE in one["vary"]]
+    if entries:
+        yield from _pretrainings_of_sources(entries, config)
     if not varies_checkpoint(finetuning):
-        if pretrainings and source == "pretrain" and uses_checkpoint(config):
+        if not entries and pretrainings and source == "pretrain" and uses_checkpoint(config):
             yield (
                 f"checkpoint.pretraining.seeds lists {len(pretrainings)} pretrainings, and finetuning.vary lacks "
                 "checkpoint, so all runs would start from the first; add checkpoint there, or set the seeds to null"
@@ -146,4 +149,20 @@ def check_pretrainings(config):
         yield (
             f"{place}, so each seed starts from a pretraining of its own: checkpoint.pretraining.seeds lists "
             f"{len(pretrainings)} and finetuning.seeds {runs}; list as many"
+        )
+
+
+def _pretrainings_of_sources(entries, config):
+    """Yield contradictions between the pretrainings and the entries of `sources` that vary them."""
+    source, most = config["checkpoint"]["source"], max(one["runs"] for one in entries)
+    pretrainings = config["checkpoint"]["pretraining"].get("seeds") or []
+    if source != "pretrain":
+        yield (
+            f"sources has {SOURCE}, and checkpoint.source is {source}, which gives one checkpoint made elsewhere; set "
+            f"it to pretrain, or take {SOURCE} out"
+        )
+    elif len(pretrainings) < most or (len(pretrainings) > most and not varies_checkpoint(config["finetuning"])):
+        yield (
+            f"sources has {SOURCE} and {most} runs, and each run of it starts from a pretraining of its own: "
+            f"checkpoint.pretraining.seeds lists {len(pretrainings)}; list {most}"
         )

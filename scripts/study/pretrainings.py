@@ -40,6 +40,11 @@ def varies_checkpoint(finetuning):
     return SOURCE in finetuning.get("vary", ())
 
 
+def uses_several(config):
+    """Return whether runs start from several pretrainings: those of each seed, or those of `sources`."""
+    return varies_checkpoint(config["finetuning"]) or any(SOURCE in one["vary"] for one in config.get("sources") or ())
+
+
 def starts(config):
     """Return {seed of a run: seed of the pretraining that it starts from}; empty where all runs share one checkpoint.
 

@@ -7,12 +7,12 @@ import re
 from snakemake.io import local
 
 import frameworks
-from common.arms import CHECKPOINT, arms_in
+from common.arms import CHECKPOINT, arms_in, run_label
 from study.addresses import hub_addresses, kept_file
 from study.freshness import visible_files
 from study.pretrainings import folder_of, start_name, starts, starts_there
 from study.products import product
-from study.spread import source_runs, with_source_arms
+from study.spread import source_runs, source_starts, with_source_arms
 from study.variation import draw_of, of_arm
 
 # The records of a run, by their names in rule aggregate_runs.
@@ -35,15 +35,18 @@ class RunFiles:
         finetuning, checkpoint: these sections of the settings, grids written out, with the arms of `sources`.
         arms: {name: `common.arms.Arm`}, those among them.
         source_runs: (arm, seed) of every run of `sources`.
-        starts: {seed of a run, as text: (seed, folder) of its pretraining}; empty where all share one checkpoint.
+        starts: {(arm, seed as text): (seed, folder) of its pretraining}; a run that is not in it has the first.
     """
 
     def __init__(self, config, path, retrieved, digest):
         """Store the settings and the functions of the rules."""
         self.path, self.retrieved, self.digest = path, retrieved, digest
-        self.source_runs, config = source_runs(config), with_source_arms(config)
+        self.source_runs, own = source_runs(config), config["finetuning"]["arms"]
+        every = {(arm, str(seed)): start for arm in own for seed, start in starts(config).items()}
+        every |= source_starts(config)
+        self.starts = {run: (seed, folder_of(config, seed)) for run, seed in every.items()}
+        config = with_source_arms(config)
         self.finetuning, self.checkpoint, self.arms = config["finetuning"], config["checkpoint"], arms_in(config)
-        self.starts = {str(run): (seed, folder_of(config, seed)) for run, seed in starts(config).items()}
 
     def arm(self, wildcards):
         """Return the settings of the wildcard's arm."""
@@ -60,8 +63,8 @@ class RunFiles:
 
         Runs that start at random take the sizes and the tokenizer of the first, whatever their seed.
         """
-        several = self.starts and starts_there(self.facts(wildcards))
-        return self.starts[wildcards.seed] if several else (None, "")
+        there = starts_there(self.facts(wildcards))
+        return self.starts.get((wildcards.arm, wildcards.seed), (None, "")) if there else (None, "")
 
     def checkpoint_file(self, wildcards):
         """Return the file of fairseq's checkpoint that a run starts from; None of a run that starts at random."""
@@ -94,8 +97,9 @@ class RunFiles:
         return found
 
     def further_starts(self):
-        """Return {seed of a run: seed of its pretraining} of the runs that do not start from the first."""
-        return {run: seed for run, (seed, folder) in self.starts.items() if folder}
+        """Return {run, as `common.arms.run_label`: seed of its pretraining} where that is not the first."""
+        there = {name for name, arm in self.arms.items() if starts_there(arm._asdict())}
+        return {run_label(*run): seed for run, (seed, folder) in self.starts.items() if folder and run[0] in there}
 
     def model_files(self, wildcards):
         """Return the files of an external model: its folder, or its files from the hub."""

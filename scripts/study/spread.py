@@ -8,6 +8,7 @@ import difflib
 
 import frameworks
 from study.pretrainings import SOURCE as CHECKPOINT
+from study.pretrainings import pretraining_seeds, starts_there
 from study.variation import DEFAULT, DRAWS, FIXED, check_variation, draw_of, of_arm
 
 # Between the name of an arm and what its runs vary; the second is also the way in which all sources are varied.
@@ -78,6 +79,21 @@ def runs_of(section):
     return [(name_of(arm, way), seed) for arm, way in found for seed in seeds_of(section, way)]
 
 
+def source_starts(config):
+    """Return {(arm, seed as text): seed of the pretraining} of the runs of `sources` that vary it.
+
+    The i-th run of a way starts from the i-th pretraining. Those of the source alone and of all together share them,
+    because a pretraining costs more than a run.
+    """
+    seeds, found = pretraining_seeds(config), {}
+    for section in sections(config):
+        for way, vary in ways(section).items() if CHECKPOINT in section["vary"] else ():
+            for arm in compared(section) if CHECKPOINT in vary else ():
+                for seed, start in zip(seeds_of(section, way), seeds, strict=False):
+                    found[name_of(arm, way), str(seed)] = start
+    return found
+
+
 def with_source_arms(config):
     """Return the settings with the arms of `sources` beside the study's own: what training and scoring know."""
     arms = config["finetuning"]["arms"] | source_arms(config)
@@ -111,11 +127,6 @@ def check_sources(config):
         yield (
             f"sources and finetuning.vary have {' and '.join(sorted(draws))}, two ways to draw the texts of a study; "
             "leave one"
-        )
-    if config["sources"] and CHECKPOINT in finetuning["vary"]:
-        yield (
-            f"sources: finetuning.vary has {CHECKPOINT}, and runs of sources all start from one pretraining; take "
-            f"{CHECKPOINT} out, or sources"
         )
     if config["sources"] and isinstance(finetuning["seeds"], dict) and "looks" in finetuning["seeds"]:
         yield (
@@ -154,9 +165,11 @@ def _of_sources(section, config, place):
         for way in ways(section):
             if (made := name_of(name, way)) in finetuning["arms"]:
                 yield f"finetuning.arms.{made} has the name that sources gives to runs of {name}; rename that arm"
-    if CHECKPOINT in vary:
-        yield f"{place}: vary has {CHECKPOINT}, which sources does not vary; take it out"
-        return
+    if CHECKPOINT in vary and not any(starts_there(finetuning["arms"][name]) for name in names):
+        yield (
+            f"{place}: vary has {CHECKPOINT}, and no arm of it starts from the study's checkpoint (model: checkpoint, "
+            f"init: pretrained); name one that does, or take {CHECKPOINT} out"
+        )
     for source, key in zip(DEFAULT, ("init_seed", "data_seed"), strict=True):
         if source in vary and finetuning[key] is not None:
             yield f"{place}: vary has {source}, and finetuning.{key} is {finetuning[key]} in all runs; set it to null"

@@ -1,7 +1,7 @@
 """The checkpoint that a study pretrains itself, and the texts that it is pretrained on."""
 
 from common.arms import uses_checkpoint
-from study.pretrainings import varies_checkpoint
+from study.pretrainings import uses_several
 from study.products import Product, Rule, figure
 
 
@@ -11,8 +11,8 @@ def pretrains(config):
 
 
 def pretrains_several(config):
-    """Return whether each seed starts from a pretraining of its own."""
-    return pretrains(config) and varies_checkpoint(config["finetuning"])
+    """Return whether runs start from several pretrainings."""
+    return pretrains(config) and uses_several(config)
 
 
 def reads_tables(config):

@@ -92,19 +92,19 @@ def test_a_run_is_held_to_the_pretraining_of_its_seed(study):
     proofs = [study / "finetuning" / f"fairseq-{init}" / "seed4" / "weights.json" for init in ("pretrained", "random")]
     table = study / "weights.tsv"
     # Seed 4 has the first; told that it should have the other, the run is refused, and the reverse.
-    prove_weights.main(proofs, *start, table, pretrainings={"5": 12})
+    prove_weights.main(proofs, *start, table, pretrainings={"fairseq-pretrained/seed5": 12})
     with pytest.raises(StudyError, match="seed4/weights.json: tensor encoder.a is not the checkpoint's"):
-        prove_weights.main(proofs, *start, table, pretrainings={"4": 12})
+        prove_weights.main(proofs, *start, table, pretrainings={"fairseq-pretrained/seed4": 12})
     write_json(proofs[0], prove(other | {"head.w": draw(2)["head.w"]}, other, "pretrained", head="head."))
-    prove_weights.main(proofs, *start, table, pretrainings={"4": 12})
+    prove_weights.main(proofs, *start, table, pretrainings={"fairseq-pretrained/seed4": 12})
     assert [row["n_equal"] for row in read_tsv(table)] == ["2", "0"]
     with pytest.raises(StudyError, match="is not the checkpoint's"):
-        prove_weights.main(proofs, *start, table, pretrainings={"5": 12})
+        prove_weights.main(proofs, *start, table, pretrainings={"fairseq-pretrained/seed5": 12})
     # A random run has no tensor of either.
     memory = draw(3) | {"encoder.a": other["encoder.a"]}
     write_json(proofs[1], prove(memory, {}, "random", head="head."))
     with pytest.raises(StudyError, match="tensor encoder.a: it is not random"):
-        prove_weights.main(proofs, *start, table, pretrainings={"4": 12})
+        prove_weights.main(proofs, *start, table, pretrainings={"fairseq-pretrained/seed4": 12})
 
 
 @pytest.mark.parametrize("name", ["encoder.a", "encoder.q"])

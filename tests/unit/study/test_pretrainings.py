@@ -106,7 +106,9 @@ def test_the_arms_of_a_seed_start_from_its_pretraining_and_random_ones_from_none
         assert files.start_folder(run("foreign", seed)) == "<results>/finetuning/models/camembert"
         for name in ("fresh", "foreign"):
             assert "checkpoint_seed" not in files.run_facts(run(name, seed))
-    assert files.further_starts() == {"5": 12, "9": 13}
+    there = ("whole", "early", "theirs", "probe")
+    expected = {f"{name}/seed{seed}": known for name in there for seed, known in (("5", 12), ("9", 13))}
+    assert files.further_starts() == expected
     # One tokenizer, so that all runs see the same token ids.
     assert files.token_ids("valid")(run("theirs", "9")) == "<results>/finetuning/token-ids/checkpoint/valid.npz"
 

@@ -7,6 +7,7 @@ import pytest
 from finetuning.protocol import arm_settings
 from finetuning.seeds import run_seeds
 from study import spread
+from study.checkpoint_checks import check_pretrainings
 from study.questions import asked_by
 from study.run_files import RunFiles
 from support.settings import changed, message
@@ -62,10 +63,14 @@ def asking(**changes):
             "sources, entry 1: vary has split, which draws validation texts",
         ),
         (asking() | TABLE, "sources, entry 1: vary has split, so any labelled text may validate a run"),
-        (asking(vary=["order", "checkpoint"]), "sources, entry 1: vary has checkpoint, which sources does not vary"),
+        (asking(vary=["order", "checkpoint"]), "checkpoint.pretraining.seeds lists 0; list 3"),
         (
-            asking() | {"finetuning.vary": ["order", "checkpoint"], "checkpoint.pretraining.seeds": [1, 2, 3]},
-            "sources: finetuning.vary has checkpoint, and runs of sources all start from one pretraining",
+            asking(vary=["order", "checkpoint"]) | {"checkpoint.source": "fetch"},
+            "which gives one checkpoint made",
+        ),
+        (
+            asking(arm="fairseq-random", vary=["order", "checkpoint"]),
+            "sources, entry 1: vary has checkpoint, and no arm of it starts from the study's checkpoint",
         ),
         ({"sources": 2 * asking()["sources"]}, f"sources: arm {ARM} is in entries 1 and 2; leave it in one"),
         (asking() | {"finetuning.seeds": {"looks": [2, 4]}}, "sources: finetuning.seeds has looks"),
@@ -139,3 +144,23 @@ def test_a_run_reads_its_own_draw_where_its_way_varies_the_split():
         run = types.SimpleNamespace(arm=f"{ARM}--{way}", seed="4")
         assert files.training_split(run) == f"train{end}" and files.drawn("valid", run) == f"valid{end}"
     assert files.training_split(types.SimpleNamespace(arm=ARM, seed="4")) == "train"
+
+
+@pytest.mark.parametrize("vary", [["initialisation", "order"], ["initialisation", "order", "checkpoint"]])
+def test_each_run_that_varies_the_pretraining_starts_from_its_own(vary):
+    own = asking(arm=None, compare=[ARM, "fairseq-random"], vary=["order", "checkpoint"])
+    more = {"checkpoint.pretraining.seeds": [11, 12, 13], "finetuning.vary": vary}
+    config = changed(own | more)
+    assert not list(spread.check_sources(config)) and not list(check_pretrainings(config))
+    files = RunFiles(config, str, None, None)
+
+    def start(arm, seed):
+        return files.pretraining(types.SimpleNamespace(arm=arm, seed=str(seed)))
+
+    assert [start(f"{ARM}--checkpoint", seed) for seed in (2, 3, 4)] == [(11, ""), (12, "seed12/"), (13, "seed13/")]
+    # The runs with all sources share them; where the source is held, and at random, all start from the first.
+    assert [start(f"{ARM}--all", seed)[0] for seed in (5, 6, 7)] == [11, 12, 13]
+    assert start(f"{ARM}--order", 3) == start("fairseq-random--checkpoint", 3) == (None, "")
+    assert start(ARM, 2) == ((12, "seed12/") if "checkpoint" in vary else (None, ""))
+    expected = {f"{ARM}--checkpoint/seed3": 12, f"{ARM}--all/seed7": 13}
+    assert expected.items() <= files.further_starts().items() and f"{ARM}--order/seed3" not in files.further_starts()
