@@ -29,6 +29,7 @@ from study.disk import corpus_bytes, disk_need, in_words, model_bytes
 from study.pins import expected
 from study.questions import asked_by, measure_of
 from study.seed_plans import arms_of, plan_of
+from study.spread import runs_by_arm
 from tools import plan_times, planning
 from tools.plan_in_words import against, page, printed
 from tools.plan_spread import Pilot, assumed
@@ -111,17 +112,17 @@ def needed(wanted, tail, power, ends, least, scale):
 
 
 def costs(config, pins, seconds, n_seeds):
-    """Return {seconds, disk} of a study with so many seeds; seconds are None where they are known of no arm.
+    """Return {seconds, disk} of a study with so many seeds and its runs for `sources`; seconds None: of no arm known.
 
     Args:
         config, pins: of `load_study`.
         seconds: {arm: seconds of one run, or None}.
         n_seeds: of each arm.
     """
-    known = [one for one in seconds.values() if one is not None]
-    jobs = collections.Counter()
-    for arm in arms_in(config).values():
-        jobs[f"finetune_{arm.framework}"] += n_seeds
+    more, jobs = runs_by_arm(config), collections.Counter()
+    known = [(n_seeds + more[name]) * one for name, one in seconds.items() if one is not None]
+    for name, arm in arms_in(config).items():
+        jobs[f"finetune_{arm.framework}"] += n_seeds + more[name]
 
     def size_of(url):
         return expected(pins, url)[1]
@@ -129,7 +130,7 @@ def costs(config, pins, seconds, n_seeds):
     need = disk_need(
         jobs, config, 0, corpus_bytes(config["checkpoint"]["corpus"], size_of), 1, model_bytes(config, size_of)
     )
-    return {"seconds": n_seeds * sum(known) if known else None, "disk": in_words(sum(need.values()))}
+    return {"seconds": sum(known) if known else None, "disk": in_words(sum(need.values()))}
 
 
 def spread_for(question, config, pilot, options):

@@ -35,6 +35,7 @@ def asked(study):
         "by_rule": "questions" in study.settings and study.settings["questions"] is None,
         "together": asked_together(answers),
         "looks": looks(study),
+        "spread": study.has("spread_sources"),
         "scope": scope(study.settings.get("finetuning") or {}),
         "confirm": bool((study.settings.get("finetuning") or {}).get("confirm")),
     }

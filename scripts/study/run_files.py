@@ -41,8 +41,8 @@ class RunFiles:
     def __init__(self, config, path, retrieved, digest):
         """Store the settings and the functions of the rules."""
         self.path, self.retrieved, self.digest = path, retrieved, digest
-        self.source_runs, own = source_runs(config), config["finetuning"]["arms"]
-        every = {(arm, str(seed)): start for arm in own for seed, start in starts(config).items()}
+        self.source_runs, arms = source_runs(config), config["finetuning"]["arms"]
+        every = {(arm, str(seed)): start for arm in arms for seed, start in starts(config).items()}
         every |= source_starts(config)
         self.starts = {run: (seed, folder_of(config, seed)) for run, seed in every.items()}
         config = with_source_arms(config)

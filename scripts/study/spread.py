@@ -5,6 +5,7 @@ The rules train and score these arms like any other; no table of the study's own
 """
 
 import difflib
+from collections import Counter
 
 import frameworks
 from study.pretrainings import SOURCE as CHECKPOINT
@@ -77,6 +78,11 @@ def runs_of(section):
     """Return [(arm, seed)] of the runs of an entry of `sources`."""
     found = [(arm, way) for arm in compared(section) for way in ways(section)]
     return [(name_of(arm, way), seed) for arm, way in found for seed in seeds_of(section, way)]
+
+
+def runs_by_arm(config):
+    """Return {arm of the study: number of its runs for `sources`}, a Counter."""
+    return Counter({arm: len(ways(one)) * one["runs"] for one in sections(config) for arm in compared(one)})
 
 
 def source_starts(config):

@@ -11,6 +11,7 @@ from study.checkpoint_checks import check_pretrainings
 from study.questions import asked_by
 from study.run_files import RunFiles
 from support.settings import changed, message
+from tools import plan
 
 ARM = "fairseq-pretrained"
 PAIR = [ARM, "huggingface-pretrained"]
@@ -164,3 +165,13 @@ def test_each_run_that_varies_the_pretraining_starts_from_its_own(vary):
     assert start(ARM, 2) == ((12, "seed12/") if "checkpoint" in vary else (None, ""))
     expected = {f"{ARM}--checkpoint/seed3": 12, f"{ARM}--all/seed7": 13}
     assert expected.items() <= files.further_starts().items() and f"{ARM}--order/seed3" not in files.further_starts()
+
+
+def test_a_plan_counts_the_runs_of_sources():
+    config = changed(asking(arm=None, compare=PAIR))
+    # Two arms, three sources alone and all together, three runs of each.
+    assert spread.runs_by_arm(config) == dict.fromkeys(PAIR, 12) and not spread.runs_by_arm(changed({}))
+    seconds = dict.fromkeys(config["finetuning"]["arms"], 10.0)
+    # Three arms of five seeds, and 24 runs more.
+    assert plan.costs(config, {}, seconds, 5)["seconds"] == 10 * (3 * 5 + 24)
+    assert plan.costs(changed({}), {}, seconds, 5)["seconds"] == 10 * 3 * 5
