@@ -1,6 +1,6 @@
 """The checkpoint that the pretrained arms start from: fetched, copied or pretrained here, then converted."""
 
-from study.addresses import checkpoint_files, kept_file, kept_updates
+from study.addresses import PRETRAINING, checkpoint_files, kept_file, kept_updates
 from study.pretrainings import folder_of, further_seeds, pretraining_seeds, settings_of, uses_several
 
 ARCHITECTURE = config["checkpoint"]["architecture"]
@@ -206,7 +206,7 @@ if SOURCE == "pretrain":
                 data="<results>/checkpoint/corpus-bin",
             output:
                 **({"kept": [f"<results>/checkpoint/seed{{seed}}/{kept_file(at)}" for at in KEEP]} if KEEP else {}),
-                history="<results>/checkpoint/seed{seed}/pretraining.tsv",
+                history=f"<results>/checkpoint/seed{{seed}}/{PRETRAINING}",
                 model="<results>/checkpoint/seed{seed}/model.pt",
                 tensorboard=directory("<results>/checkpoint/seed{seed}/tensorboard"),
             params:
@@ -217,7 +217,7 @@ if SOURCE == "pretrain":
 
         rule tabulate_pretrainings:
             input:
-                histories=[f"<results>/{folder}/pretraining.tsv" for folder in PRETRAINED.values()],
+                histories=[f"<results>/{folder}/{PRETRAINING}" for folder in PRETRAINED.values()],
                 models=[f"<results>/{folder}/model.pt" for folder in PRETRAINED.values()],
             output:
                 **outputs("tabulate_pretrainings"),
