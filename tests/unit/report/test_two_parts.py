@@ -84,6 +84,21 @@ def test_every_question_has_its_interval_and_the_simple_models_their_lines(page)
     assert len(lines) == len([row for row in read_tsv(files["baselines"]) if row["baseline"] != "majority"]) == 2
 
 
+def test_a_simple_model_that_is_ahead_is_named_beside_the_leading_arm(page):
+    folder, files, settings, _ = page
+    rows, found = read_tsv(files["baselines"]), []
+    for score in ("0.51", "0.91"):
+        for row in rows:
+            row["test_accuracy"] = "0.5"
+        rows[-1]["test_accuracy"] = score
+        write_tsv(folder / "changed.tsv", rows, tuple(rows[0]))
+        html = make_page(folder, files | {"baselines": str(folder / "changed.tsv")}, settings)
+        found.append(words_of(re.search('<p class="lead">.*?</p>', html, re.DOTALL)[0]))
+    assert all(lead.startswith("Hugging Face, pretrained has the highest mean test accuracy") for lead in found)
+    assert "imple model" not in found[0]
+    assert found[1].endswith(f"A simple model is ahead: {rows[-1]['features']} with 91.00&nbsp;%.")
+
+
 @pytest.mark.parametrize(
     ("changes", "axes"),
     [([{}, {}], [False, True]), ([{}, {"measure": "mcc"}, {}], [False, True, True])],

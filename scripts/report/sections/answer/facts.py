@@ -87,6 +87,13 @@ def simple_models(study):
     return [row for row in rows if row["baseline"] != constant and row.get(study.lead.test)]
 
 
+def ahead_of(study, mean):
+    """Return the simple models that are ahead of a mean on test, the best first: they lead no page, and are named."""
+    worth, test = study.lead.worth, study.lead.test
+    rows = [row for row in simple_models(study) if worth(float(row[test])) > worth(float(mean))]
+    return sorted(rows, key=lambda row: -worth(float(row[test])))
+
+
 def in_short_facts(study):
     """Return facts for the first screen: {shared, leaks, runs, parameters}; None where unknown."""
     steps = study.table("derivation").rows if study.has("derivation") else []
@@ -182,6 +189,7 @@ def facts(study):
             simple_models(study),
         ),
         "simple": simple_models(study),
+        "ahead": ahead_of(study, first["mean"].iloc[0]),
         "drawing": study.drawing(study.path("arms_figure")),
         "values": study.table("arms_data"),
     }
