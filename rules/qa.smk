@@ -23,8 +23,9 @@ QA_RUN = "<results>/qa/{arm}/seed{seed}"
 QA_RUNS = expand(QA_RUN, arm=QA_ARMS, seed=QA["seeds"])
 SWEEP = "<results>/qa/sweep/rank{rank}/seed{seed}"
 VARIED = variations(QA)
+VARIED_NAMES = [one["name"] for one in VARIED]
 VARIATION = "<results>/qa/variations/{name}/seed{seed}"
-VARIATIONS = expand(VARIATION, name=[one["name"] for one in VARIED], seed=QA["variations"]["seeds"])
+VARIATIONS = expand(VARIATION, name=VARIED_NAMES, seed=QA["variations"]["seeds"])
 SWEEPS = expand(SWEEP, rank=SWEPT["ranks"], seed=SWEPT["seeds"])
 
 
@@ -200,8 +201,8 @@ if VARIED:
             heldout="<results>/qa/data/heldout.jsonl",
             base="<results>/qa/base",
         output:
-            losses=[VARIATION.replace("{name}", one["name"]) + "/loss.tsv" for one in VARIED],
-            records=[VARIATION.replace("{name}", one["name"]) + "/run.json" for one in VARIED],
+            losses=expand(f"{VARIATION}/loss.tsv", name=VARIED_NAMES, allow_missing=True),
+            records=expand(f"{VARIATION}/run.json", name=VARIED_NAMES, allow_missing=True),
         conda:
             "../envs/qa.yaml"
         resources:
