@@ -14,7 +14,8 @@ from support.settings import ROOT
 
 FOLDER = os.path.join(ROOT, "studies", "english")
 QUICK = os.path.join(FOLDER, "quick.yaml")
-NAMES = sorted(name for name in os.listdir(FOLDER) if name != "quick.yaml")
+RATES = os.path.join(FOLDER, "rates.yaml")
+NAMES = sorted(name for name in os.listdir(FOLDER) if name not in ("quick.yaml", "rates.yaml"))
 ARMS = {"whole", "lora", "head-only", "random", "probe"}
 
 
@@ -50,6 +51,17 @@ def test_the_short_form_has_two_seeds_and_fewer_texts(name):
     assert list(config["finetuning"]["arms"]) == [
         arm for arm in whole["finetuning"]["arms"] if arm not in ("head-only", "probe")
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "trec-rare.yaml"])
+def test_rates_are_tried_with_a_seed_that_the_study_does_not_use(name):
+    whole, _ = load_study(ROOT, os.path.join(FOLDER, name))
+    tried, _ = load_study(ROOT, os.path.join(FOLDER, name), RATES, study="rates")
+    assert not set(tried["finetuning"]["seeds"]) & set(whole["finetuning"]["seeds"])
+    arms = tried["finetuning"]["arms"].values()
+    forms = [(arm["init"], "lora" in arm, arm.get("freeze")) for arm in arms]
+    # Each form of an arm has three rates.
+    assert sorted(map(forms.count, forms)) == [3] * len(forms) and len(forms) == 12
 
 
 def test_an_arm_without_settings_is_not_left_out_silently():
