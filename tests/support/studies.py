@@ -13,7 +13,6 @@ import sys
 import yaml
 
 from support import warm
-from tools import packs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -111,12 +110,17 @@ def published_studies():
 
 def published(study):
     """Return the folder with a published study's records and tables: unpacked, once a process."""
+    # Programs that tests start import this module, and know the folders of tests and scripts only.
+    from tools import packs
+
     return pathlib.Path(packs.opened(os.path.join(ROOT, "published", study)))
 
 
 def published_files(study):
     """Return the names of a published study's tables, figures and pages, those included that a rebuild makes."""
     folder = os.path.join(ROOT, "published", study)
+    from tools import packs
+
     if packs.is_packed(folder):
         return sorted({*packs.listed(folder), *packs.WRITTEN})
     return sorted(str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if path.is_file())
