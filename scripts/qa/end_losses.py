@@ -1,4 +1,6 @@
-"""Where a tuning ends: its losses, from its curve."""
+"""Where a tuning ends: its losses, from its curve, and the row of a table that they are in."""
+
+import math
 
 from common.errors import StudyError
 from common.frames import read_frame
@@ -28,3 +30,17 @@ def last_losses(path, per_epoch):
         "train_loss": float((epoch["loss"] * epoch["n_tokens"]).sum() / epoch["n_tokens"].sum()),
         "heldout_loss": float(heldout["loss"].iloc[-1]),
     }
+
+
+def ended(record, loss):
+    """Return a run's record with its last losses, the perplexity of held-out pairs, and the share that was trained.
+
+    Args:
+        record: content of its run.json.
+        loss: path of its loss.tsv.
+    """
+    protocol = record["protocol"]
+    row = record | last_losses(loss, math.ceil(record["n_train"] / (protocol["batch_size"] * protocol["accumulation"])))
+    row["heldout_perplexity"] = math.exp(row["heldout_loss"])
+    row["trainable_share"] = record["trainable_params"] / record["total_params"]
+    return row

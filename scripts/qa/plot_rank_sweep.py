@@ -6,12 +6,13 @@ from common.files import read_json
 from common.frames import read_frame
 from study.figures import mark_synthetic, save, set_style
 
-# Panels: label of the axis, columns with their labels, factor of the values.
+# Panels: label of the axis, columns with their labels, factor of the values, whether the axis starts at 0. Losses are
+# far from 0, and their differences would not be seen.
 PANELS = (
-    ("loss (nats per answer token)", {"heldout_loss": "held out", "train_loss": "trained on, last epoch"}, 1),
-    ("trainable parameters (%)", {"trainable_share": None}, 100),
-    ("time of all updates (s)", {"update_seconds": None}, 1),
-    ("memory of training (MB)", {"training_bytes": None}, 1e-6),
+    ("loss (nats per answer token)", {"heldout_loss": "held out", "train_loss": "trained on, last epoch"}, 1, False),
+    ("trainable parameters (%)", {"trainable_share": None}, 100, True),
+    ("time of all updates (s)", {"update_seconds": None}, 1, True),
+    ("memory of training (MB)", {"training_bytes": None}, 1e-6, True),
 )
 STYLES = (("-", "o"), ("--", "s"))
 
@@ -27,7 +28,7 @@ def draw(frame):
     set_style()
     figure, grid = pyplot.subplots(2, 2, figsize=(7.2, 5.2), layout="constrained", sharex=True)
     ranks = sorted(frame["rank"].unique())
-    for axes, (label, columns, scale) in zip(grid.flat, PANELS, strict=True):
+    for axes, (label, columns, scale, from_zero) in zip(grid.flat, PANELS, strict=True):
         for (column, name), (line, marker), colour in zip(columns.items(), STYLES, PALETTE, strict=False):
             means = frame.groupby("rank")[column].mean() * scale
             axes.plot(ranks, means[ranks], linestyle=line, color=colour, linewidth=1.6)
@@ -36,8 +37,7 @@ def draw(frame):
         axes.set_xticks(ranks, [str(rank) for rank in ranks])
         axes.minorticks_off()
         axes.set_ylabel(label)
-        if scale != 1 or column == "update_seconds":
-            # Losses are far from 0, and their differences would not be seen.
+        if from_zero:
             axes.set_ylim(bottom=0)
         if len(columns) > 1:
             axes.legend()

@@ -18,12 +18,12 @@ def qa_arms(qa):
         dict: name -> {"lora": dict, "training": dict}; where the study names none, one arm called after its rank.
     """
     arms = qa["arms"] or {f"rank{qa['lora']['r']}": {}}
-    return {
-        name: {
-            part: {key: settings.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")
-        }
-        for name, settings in arms.items()
-    }
+    return {name: changed_settings(qa, settings) for name, settings in arms.items()}
+
+
+def changed_settings(qa, changes):
+    """Return {"lora": dict, "training": dict}: these sections of `qa` with what `changes` sets otherwise."""
+    return {part: {key: changes.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")}
 
 
 def variations(qa):
@@ -39,9 +39,7 @@ def variations(qa):
     found = []
     for given in [{"name": UNCHANGED}, *qa["variations"]["runs"]] if qa["variations"]["runs"] else []:
         changed = {key: value for key, value in given.items() if key != "name"}
-        parts = {
-            part: {key: changed.get(key, value) for key, value in qa[part].items()} for part in ("lora", "training")
-        }
+        parts = changed_settings(qa, changed)
         lora = None if changed.get("tune") == "all" else parts["lora"]
         found.append(
             {"name": given["name"], "changed": changed, "lora": lora, "training": without_saves(parts["training"])}

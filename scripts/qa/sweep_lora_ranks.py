@@ -2,12 +2,9 @@
 
 import os
 import shutil
-import time
 
 from common.entry import run
-from common.files import write_json, write_tsv
-from common.machine import job_record, now
-from qa.tuning import COLUMNS, train_run
+from qa.several_runs import train_and_write
 
 
 def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, training, template, save_every):
@@ -17,7 +14,7 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
         train: JSON Lines of pairs to train on.
         heldout: JSON Lines of pairs to measure.
         base: the base model's folder.
-        losses: TSVs to write, one a rank (`COLUMNS`; nats).
+        losses: TSVs to write, one a rank (`qa.tuning.COLUMNS`; nats).
         records: JSONs to write, one a rank.
         states: folder that reruns do not wipe; removed at the end. A finished rank's result stays there until then.
         seed: seed of every run.
@@ -30,13 +27,10 @@ def main(train, heldout, base, losses, records, states, seed: int, ranks, lora, 
     Raises:
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
     """
+    settings = {"lora": lora, "training": training, "prompt": template}
     for rank, loss, record in zip(ranks, losses, records, strict=True):
-        started, about = time.monotonic(), job_record({"lora": lora, "training": training, "prompt": template})
-        folder = os.path.join(states, f"rank{rank}")
-        settings = (seed, {**lora, "r": rank}, training, template)
-        _, rows, made = train_run(train, heldout, base, *settings, folder, save_every, keep_result=True)
-        write_tsv(loss, rows, COLUMNS)
-        write_json(record, {**about, **made, "seconds": time.monotonic() - started, "ended": now()})
+        of_rank = (seed, {**lora, "r": rank}, training, template, os.path.join(states, f"rank{rank}"), save_every)
+        train_and_write((train, heldout), base, of_rank, loss, record, settings)
     shutil.rmtree(states)
 
 

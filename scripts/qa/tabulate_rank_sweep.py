@@ -1,12 +1,10 @@
 """Put the rank sweep's runs together: what each rank costs and where it ends, one row a rank and seed."""
 
-import math
-
 import pandas
 
 from common.entry import run
 from common.files import read_json
-from qa.end_losses import last_losses
+from qa.end_losses import ended
 from study.tables import columns_of, frame_rows, write_table
 
 TABLE = "qa_rank_sweep"
@@ -19,10 +17,7 @@ def row_of(record, loss):
         record: its run.json.
         loss: path of its loss.tsv.
     """
-    protocol = record["protocol"]
-    row = record | last_losses(loss, math.ceil(record["n_train"] / (protocol["batch_size"] * protocol["accumulation"])))
-    row |= {"lora_alpha": record["lora"]["lora_alpha"], "heldout_perplexity": math.exp(row["heldout_loss"])}
-    row["trainable_share"] = record["trainable_params"] / record["total_params"]
+    row = ended(record, loss) | {"lora_alpha": record["lora"]["lora_alpha"]}
     return {column: row[column] for column in columns_of(TABLE)}
 
 

@@ -1,12 +1,10 @@
 """Put the runs that vary one setting of LoRA together: what each trains, keeps and takes, and where it ends."""
 
-import math
-
 import pandas
 
 from common.entry import run
 from common.files import read_json
-from qa.end_losses import last_losses
+from qa.end_losses import ended
 from study.tables import columns_of, frame_rows, write_table
 
 TABLE = "qa_variations"
@@ -27,16 +25,9 @@ def row_of(record, loss):
         record: its run.json.
         loss: path of its loss.tsv.
     """
-    protocol, lora = record["protocol"], record["lora"] or {}
-    row = record | last_losses(loss, math.ceil(record["n_train"] / (protocol["batch_size"] * protocol["accumulation"])))
-    row |= {
-        "variation": record["name"],
-        "changed": changes(record["changed"]),
-        "lora_alpha": lora.get("lora_alpha", ""),
-    }
-    row |= {"rank": lora.get("r", ""), "lr": protocol["lr"]}
-    row["heldout_perplexity"] = math.exp(row["heldout_loss"])
-    row["trainable_share"] = record["trainable_params"] / record["total_params"]
+    row, lora = ended(record, loss), record["lora"] or {}
+    row |= {"variation": record["name"], "changed": changes(record["changed"]), "lr": record["protocol"]["lr"]}
+    row |= {"rank": lora.get("r", ""), "lora_alpha": lora.get("lora_alpha", "")}
     return {column: row[column] for column in columns_of(TABLE)}
 
 

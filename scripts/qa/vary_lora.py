@@ -2,13 +2,10 @@
 
 import os
 import shutil
-import time
 
 from common.entry import run
 from common.errors import StudyError
-from common.files import write_json, write_tsv
-from common.machine import job_record, now
-from qa.tuning import COLUMNS, train_run
+from qa.several_runs import train_and_write
 
 
 def main(train, heldout, base, losses, records, states, seed: int, runs, template, save_every):
@@ -18,7 +15,7 @@ def main(train, heldout, base, losses, records, states, seed: int, runs, templat
         train: JSON Lines of pairs to train on.
         heldout: JSON Lines of pairs to measure.
         base: the base model's folder.
-        losses: TSVs to write, one a run (`COLUMNS`; nats).
+        losses: TSVs to write, one a run (`qa.tuning.COLUMNS`; nats).
         records: JSONs to write, one a run.
         states: folder that reruns do not wipe; removed at the end. A finished run's result stays there until then.
         seed: seed of every run.
@@ -30,15 +27,12 @@ def main(train, heldout, base, losses, records, states, seed: int, runs, templat
         StudyError: settings that do not fit the model, or a base that cannot be loaded.
     """
     for one, loss, record in zip(runs, losses, records, strict=True):
-        started, about = time.monotonic(), job_record({**one, "prompt": template})
-        settings = (seed, one["lora"], one["training"], template, os.path.join(states, one["name"]), save_every)
+        varied = (seed, one["lora"], one["training"], template, os.path.join(states, one["name"]), save_every)
+        named = {key: one[key] for key in ("name", "changed")}
         try:
-            _, rows, made = train_run(train, heldout, base, *settings, keep_result=True)
+            train_and_write((train, heldout), base, varied, loss, record, {**one, "prompt": template}, **named)
         except StudyError as error:
             raise StudyError(f"qa.variations.runs, {one['name']}: {error}") from error
-        write_tsv(loss, rows, COLUMNS)
-        named = {"name": one["name"], "changed": one["changed"]}
-        write_json(record, {**about, **made, **named, "seconds": time.monotonic() - started, "ended": now()})
     shutil.rmtree(states)
 
 

@@ -19,9 +19,11 @@ def fill_arms(finetuning):
         finetuning: config section `finetuning`, not checked yet; changed in place.
     """
     arms = finetuning.get("arms") if isinstance(finetuning, dict) else None
-    for name in [name for name, arm in arms.items() if arm == LEFT_OUT] if isinstance(arms, dict) else []:
+    if not isinstance(arms, dict):
+        return
+    for name in [name for name, arm in arms.items() if arm == LEFT_OUT]:
         del arms[name]
-    for arm in arms.values() if isinstance(arms, dict) else []:
+    for arm in arms.values():
         name = arm.get("framework") if isinstance(arm, dict) else None
         if name in frameworks.names() and frameworks.load(name).INITS == (frameworks.NONE,):
             arm.setdefault("model", frameworks.NONE)

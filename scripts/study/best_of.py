@@ -1,11 +1,10 @@
 """`best of` in a question: the arm, or simple model, that validation prefers among several."""
 
-import difflib
-
 import frameworks
 import measures
 from study.baselines import CONSTANT, linear_arms
 from study.grids import cells_of
+from study.near_names import near_or
 
 BEST = "best of "
 # The word for all simple models that learn from every training text, except the largest class, which every arm knows.
@@ -68,8 +67,7 @@ def best_of_faults(operand, arms, finetuning, measure):
         return
     for word in words(operand):
         if word not in known and not cells_of(word, finetuning["arms"]):
-            near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}"
+            hint = near_or(word, known, f"Known: {', '.join(known)}")
             yield f"{operand}: {word} is no arm, no arm of a grid and no simple model. {hint}"
             return
     found = members(operand, finetuning)

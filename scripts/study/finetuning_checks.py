@@ -1,11 +1,11 @@
 """Settings of `finetuning` that contradict each other: its arms, their models, names and colours."""
 
-import difflib
 import os
 
 from common.arms import CHECKPOINT, KNOWN
 from frameworks import NONE
 from study.hub import WEIGHTS, lacking
+from study.near_names import near_or
 
 # The least contrast of an arm's colour with white, as a ratio of luminances; Okabe and Ito's orange has 2.25, their
 # yellow 1.3.
@@ -39,9 +39,9 @@ def check_models(finetuning):
             yield f"{place}.hub.files lacks {missing}; add it"
     for name, arm in finetuning["arms"].items():
         if arm["model"] not in (CHECKPOINT, NONE) and arm["model"] not in models:
-            near = difflib.get_close_matches(arm["model"], [CHECKPOINT, *models], n=1, cutoff=0.5)
-            known = ", ".join([CHECKPOINT, *models])
-            hint = f"Did you mean {near[0]}?" if near else f"Give it under finetuning.models; so far there are {known}"
+            known = [CHECKPOINT, *models]
+            otherwise = f"Give it under finetuning.models; so far there are {', '.join(known)}"
+            hint = near_or(arm["model"], known, otherwise)
             yield f"finetuning.arms.{name}.model is {arm['model']}, no model of the study. {hint}"
 
 
@@ -50,8 +50,8 @@ def check_finetuning_arms(arms, colours):
     for name, arm in arms.items():
         match = arm.get("match")
         if match == name or (match is not None and match not in arms):
-            near = difflib.get_close_matches(match, [other for other in arms if other != name], n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}?" if near else "Name another arm of the study, or leave match out"
+            others = [other for other in arms if other != name]
+            hint = near_or(match, others, "Name another arm of the study, or leave match out")
             yield f"finetuning.arms.{name}.match is {match}, no other arm of the study. {hint}"
         elif name == min(circle := _circle(arms, name), default=None):
             yield (
@@ -69,8 +69,7 @@ def check_finetuning_arms(arms, colours):
             )
     for name in colours:
         if name not in arms and name not in KNOWN:
-            near = difflib.get_close_matches(name, arms, n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(arms)}"
+            hint = near_or(name, arms, f"The arms are {', '.join(arms)}")
             yield f"report.colours.{name}: the study has no such arm. {hint}"
 
 

@@ -1,8 +1,9 @@
 """Grids of arms: `finetuning.grids` written out as separately named arms."""
 
-import difflib
 import itertools
 import re
+
+from study.near_names import near_or
 
 # A grid may vary these settings; an arm's name shows them in this form.
 AXES = {"lr": "lr", "epochs": "epochs", "n_train": "n", "at_update": "update"}
@@ -79,8 +80,7 @@ def check_grids(finetuning):
             yield f"{place} varies nothing: give at least one of {', '.join(AXES)}, each a list"
         for name in grid["arms"]:
             if name not in arms:
-                near = difflib.get_close_matches(name, arms, n=1, cutoff=0.5)
-                hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(arms)}"
+                hint = near_or(name, arms, f"The arms are {', '.join(arms)}")
                 yield f"{place}, arms: {name} is no arm of the study. {hint}"
                 return
             if name in origins:

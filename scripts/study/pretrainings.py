@@ -73,7 +73,12 @@ def starts_there(arm):
 
 def folder_of(config, seed):
     """Return the folder of a pretraining's files below that of the checkpoint, with its slash; '' for the first."""
-    return "" if seed == pretraining_seeds(config)[0] else f"seed{seed}/"
+    return "" if seed == pretraining_seeds(config)[0] else further_folder(seed)
+
+
+def further_folder(seed):
+    """Return the folder of a further pretraining, below that of the checkpoint, with its slash."""
+    return f"seed{seed}/"
 
 
 def start_name(model, update=None, seed=None):

@@ -1,6 +1,5 @@
 """The questions that a study asks: from its file or the default rule, checked and registered with the finished runs."""
 
-import difflib
 import hashlib
 import json
 import os
@@ -12,6 +11,7 @@ from common.machine import now
 from study.baselines import CONSTANT, linear_arms
 from study.best_of import best_of_faults, is_best_of, members
 from study.guests import guests
+from study.near_names import near_or
 from study.pretrainings import noted
 
 REGISTER = "questions.json"
@@ -122,9 +122,8 @@ def unknown_names(question, arms, config):
         if arm in others:
             yield f"{arm} is not compared by {measure}; let measure be one that scores it, such as {others[arm]}"
             continue
-        near = difflib.get_close_matches(arm, known, n=1, cutoff=0.5)
-        hint = f"The arms are {', '.join(known)}" if known else "The study asks for none"
-        yield f"{arm} is no arm and no simple model of the study. {f'Did you mean {near[0]}?' if near else hint}"
+        there = f"The arms are {', '.join(known)}" if known else "The study asks for none"
+        yield f"{arm} is no arm and no simple model of the study. {near_or(arm, known, there)}"
 
 
 def digest(question):

@@ -10,7 +10,7 @@ import frameworks
 from common.arms import CHECKPOINT, arms_in, run_label
 from study.addresses import hub_addresses, kept_file
 from study.freshness import visible_files
-from study.pretrainings import folder_of, start_name, starts, starts_there
+from study.pretrainings import folder_of, further_folder, start_name, starts, starts_there
 from study.products import product
 from study.spread import source_runs, source_starts, with_source_arms
 from study.variation import draw_of, of_arm
@@ -54,9 +54,16 @@ class RunFiles:
 
     def model_folder(self, name):
         """Return the Hugging Face folder of a model."""
-        return self.path(
-            "<results>/checkpoint/huggingface" if name == CHECKPOINT else f"<results>/finetuning/models/{name}"
-        )
+        return self.checkpoint_folder() if name == CHECKPOINT else self.path(f"<results>/finetuning/models/{name}")
+
+    def checkpoint_folder(self, folder="", update=None):
+        """Return the Hugging Face folder of a pretraining's weights.
+
+        Args:
+            folder: of `study.pretrainings.folder_of`; '': the first pretraining.
+            update: of the pretraining; None: the last.
+        """
+        return self.path(f"<results>/checkpoint/{folder}{f'kept/update{update}/' if update else ''}huggingface")
 
     def pretraining(self, wildcards):
         """Return (seed, folder) of the pretraining that a run starts from; (None, '') where all share one checkpoint.
@@ -77,7 +84,7 @@ class RunFiles:
         """Return the Hugging Face folder that the wildcards' run starts from."""
         (_, folder), update = self.pretraining(wildcards), self.arm(wildcards).get("at_update")
         if folder or update:
-            return self.path(f"<results>/checkpoint/{folder}{f'kept/update{update}/' if update else ''}huggingface")
+            return self.checkpoint_folder(folder, update)
         return self.model_folder(self.arms[wildcards.arm].model)
 
     def every_start(self, models, updates, seeds):
@@ -89,11 +96,10 @@ class RunFiles:
             seeds: seeds of the pretrainings beside the first.
         """
         found = {model: self.model_folder(model) for model in models}
-        for seed in (None, *seeds) if CHECKPOINT in models else ():
+        folders = {None: ""} | {seed: further_folder(seed) for seed in seeds}
+        for seed, folder in folders.items() if CHECKPOINT in models else ():
             for update in (None, *updates):
-                folder = (f"seed{seed}/" if seed is not None else "") + (f"kept/update{update}/" if update else "")
-                if folder:
-                    found[start_name(CHECKPOINT, update, seed)] = self.path(f"<results>/checkpoint/{folder}huggingface")
+                found[start_name(CHECKPOINT, update, seed)] = self.checkpoint_folder(folder, update)
         return found
 
     def further_starts(self):

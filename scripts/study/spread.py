@@ -4,10 +4,10 @@ Each way to vary is an arm of its own, such as `fairseq-pretrained--split`, with
 The rules train and score these arms like any other; no table of the study's own arms has them.
 """
 
-import difflib
 from collections import Counter
 
 import frameworks
+from study.near_names import near_or
 from study.pretrainings import SOURCE as CHECKPOINT
 from study.pretrainings import pretraining_seeds, starts_there
 from study.variation import DEFAULT, DRAWS, FIXED, check_variation, draw_of, of_arm
@@ -149,8 +149,7 @@ def _of_arms(section, finetuning, place):
     key, arms = "arm" if "arm" in section else "compare", finetuning["arms"]
     for name in compared(section):
         if name not in arms:
-            near = difflib.get_close_matches(name, arms, n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}?" if near else f"The arms are {', '.join(arms)}"
+            hint = near_or(name, arms, f"The arms are {', '.join(arms)}")
             yield f"{place}, {key}: {name} is no arm of the study. {hint}"
     if len(set(compared(section))) < len(compared(section)):
         yield f"{place}, compare: both sides are the same arm; name two"
