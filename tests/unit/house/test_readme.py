@@ -31,10 +31,11 @@ from tools.publish import (
     with_block,
 )
 from tools.published_conclusions import conclusions, is_asked
+from tools.suite_settings import read_suite
 
 ROOT = studies.ROOT
 # Settings over another study's file, no study of its own.
-OVERLAY = "studies/english/quick.yaml"
+OVERLAYS = {"studies/english/quick.yaml", "studies/english/rates.yaml"}
 DIFFERENCE = ("score_difference", "score_difference_low", "score_difference_high")
 LAB = os.path.join(ROOT, "claims", "published_runs.tsv:published")
 
@@ -261,7 +262,7 @@ def test_the_list_of_studies_is_whole_and_counts_their_arms():
     rows = re.findall(r"^\| (`.*yaml`) \|(.*)\|$", page("studies", "README.md"), re.MULTILINE)
     listed = [(name, rest) for names, rest in rows for name in re.findall("`([^`]+)`", names)]
     there = glob.glob("studies/**/*.yaml", root_dir=ROOT, recursive=True)
-    assert sorted(name for name, _ in listed) == sorted({"config.yaml", *there} - {OVERLAY})
+    assert sorted(name for name, _ in listed) == sorted({"config.yaml", *there} - OVERLAYS)
     defaults = yaml.safe_load(page("config.yaml"))["finetuning"]
     for name, rest in listed:
         if count := re.search(r"\| (\d+) $", rest):
@@ -297,3 +298,14 @@ def test_published_tables_that_disagree_have_an_erratum():
                 continue
             link, n = os.path.join(name, os.path.relpath(path, folder)), f"{wrong} rows disagree"
             assert f"`{link}`" in pages and n in pages, f"{path}: {n} and published/README.md does not say so"
+
+
+def test_the_readme_names_the_sets_of_the_english_suites():
+    line = next(line for line in README.splitlines() if "suites/english-quick.yaml" in line)
+    sets = {"SST-2": "sst2", "TREC": "trec", "Banking77": "banking77", "SICK": "sick"}
+    short, whole = ({name for name in sets if name in part} for part in (line.partition(";")[0], line))
+    for suite, named in (("english-quick", short), ("english", whole)):
+        entries = read_suite(os.path.join(ROOT, "suites", f"{suite}.yaml"), ROOT).entries
+        assert {sets[name] for name in named} == {
+            os.path.basename(entry.files[0])[: -len(".yaml")] for entry in entries
+        }
