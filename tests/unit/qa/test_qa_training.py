@@ -314,6 +314,9 @@ def test_the_sweep_trains_every_rank_as_a_run_of_its_own(tmp_path, base, pairs):
         mean = sum(nats * n for nats, n in epoch) / sum(n for _, n in epoch)
         assert float(row["train_loss"]) == pytest.approx(mean)
     figure = [str(tmp_path / f"sweep.{ending}") for ending in ("svg", "png")]
+    # Losses are far from 0: their axis alone does not start there.
+    starts = [axes.get_ylim()[0] for axes in plot_rank_sweep.draw_table(table).axes]
+    assert starts[0] > 0 and starts[1:] == [0, 0, 0]
     plot_rank_sweep.main(table, pairs[2], *figure)
     assert all(os.path.getsize(path) > 1000 for path in figure)
 
