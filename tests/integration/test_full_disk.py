@@ -67,10 +67,9 @@ def tried(tiny_study, tmp_path_factory):
     for script in (finished / ".snakemake" / "watched").glob("*.py"):
         if script.name.partition(".")[0] not in again:
             shutil.copy2(script, jobs)
-    paths = os.pathsep.join(os.path.join(studies.ROOT, name) for name in ("tests", "scripts"))
     done = subprocess.run(
         [*own, sys.executable, "-m", "support.full_disk", finished, jobs, folder / "result.json"],
-        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        env=studies.importing("tests", "scripts"),
         capture_output=True,
         text=True,
         check=False,

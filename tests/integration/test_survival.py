@@ -74,13 +74,12 @@ def test_a_full_disk_is_named_and_on_a_larger_one_the_study_goes_on(tmp_path):
     own, reason = studies.own_mounts()
     if own is None:
         pytest.skip(reason)
-    paths = os.pathsep.join([os.path.join(studies.ROOT, "tests"), os.path.join(studies.ROOT, "scripts")])
     done = subprocess.run(
         [*own, sys.executable, os.path.abspath(__file__), str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env=studies.importing("tests", "scripts"),
         check=False,
     )
     assert done.returncode == 0, done.stdout

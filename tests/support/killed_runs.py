@@ -31,8 +31,7 @@ from pathlib import Path
 import torch
 
 from support.disk_changes import watch
-
-TESTS = Path(__file__).parents[1]
+from support.studies import importing
 
 
 def run_forked(folder, runs):
@@ -62,8 +61,7 @@ def fork_runs(folder, runs, timeout=500):
 @functools.cache
 def parent_of_runs():
     """Start the program that imports scripts and forks runs; it ends with this process."""
-    paths = os.pathsep.join(str(path) for path in (TESTS.parent / "scripts", TESTS, TESTS.parent))
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    environment = importing("scripts", "tests", "")
     said = tempfile.TemporaryFile("w+")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": said, "text": True}
     parent = subprocess.Popen([sys.executable, __file__], env=environment, **pipes)

@@ -210,6 +210,12 @@ def snakemake(folder, *arguments, study=None, cores=2, profile="none", timeout=1
     return done
 
 
+def importing(*folders, root=ROOT):
+    """Return the environment of a program that imports from folders of a tree; without any, from `scripts`."""
+    paths = os.pathsep.join(os.path.join(root, name) for name in folders or ("scripts",))
+    return {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+
+
 def watched(folder, places=()):
     """Make a folder for what `watched_jobs` sees; return the environment that has Snakemake's jobs watched.
 

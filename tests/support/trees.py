@@ -1,6 +1,5 @@
 """Copies of this project's tree with files planted in them, and studies that they run."""
 
-import os
 import pathlib
 import re
 import shutil
@@ -48,7 +47,7 @@ def plant(root, guide, most, fewest=1):
 
 def python(root, command, folder=None):
     """Run Python with the code of another tree; return what it did."""
-    environment = os.environ | {"PYTHONPATH": f"{root / 'scripts'}{os.pathsep}{root}", "OMP_NUM_THREADS": "1"}
+    environment = studies.importing("scripts", "", root=root)
     return subprocess.run(
         [warm.python(), *command], cwd=folder or root, env=environment, capture_output=True, text=True, check=False
     )

@@ -26,7 +26,7 @@ from frameworks.run_glue.write_json_texts import main as write_json_texts
 from support.arms import facts
 from support.roberta import ARCHITECTURE, huggingface_config
 from support.settings import message
-from support.studies import FINETUNING, ROOT
+from support.studies import FINETUNING, importing
 
 WORDS = ["<s>", "<pad>", "</s>", "<unk>", "superbe", "nul", *(f"mot{k}" for k in range(14))]
 N = {"train": 22, "valid": 9, "test": 11}
@@ -167,9 +167,8 @@ def test_the_recorded_command_is_what_ran_and_gives_the_same_weights_by_hand(stu
     assert not any("--test_file" in argument or "--do_predict" in argument for argument in arguments)
     # By hand it is a stock Trainer: nothing looks on.
     arguments[arguments.index("--output_dir") + 1] = str(tmp_path / "out")
-    environment = os.environ | {"PYTHONPATH": os.path.join(ROOT, "scripts"), "OMP_NUM_THREADS": "1"}
     module = [sys.executable, "-m", "frameworks.run_glue.recipe", *arguments]
-    subprocess.run(module, check=True, env=environment, capture_output=True, cwd=tmp_path)
+    subprocess.run(module, check=True, env=importing(), capture_output=True, cwd=tmp_path)
     for epoch, update in (("epoch1", 6), ("epoch2", 12)):
         ours = load_file(finished / "checkpoints" / epoch / "model.safetensors")
         theirs = load_file(tmp_path / "out" / f"checkpoint-{update}" / "model.safetensors")

@@ -36,6 +36,7 @@ from qa.causal_lm import as_tensors, encoder, load_base, load_tokenizer, score, 
 from qa.qa_arms import variations
 from qa.question_pairs import encode_pair, prompt
 from support.qa_support import GENERATION, LORA, PAIRS, PROMPT, SAVE_EVERY, TRAINING, make_base, texts, write_pairs
+from support.studies import importing
 
 ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
@@ -409,7 +410,7 @@ finetune_lora.main(**json.load(open(sys.argv[1])))
 def test_a_killed_run_ends_with_the_same_curve(tmp_path, base, pairs):
     """SIGKILL in the middle, then the same command again: the loss file is the same, byte for byte."""
     training = {**TRAINING, "updates": 100, "evaluate_every": 20}
-    paths, environment = {}, {**os.environ, "PYTHONPATH": str(ROOT / "scripts"), "OMP_NUM_THREADS": "1"}
+    paths, environment = {}, importing()
     commands = {}
     for name in ("whole", "killed"):
         folder = tmp_path / name

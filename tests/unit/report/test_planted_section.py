@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,8 +38,7 @@ def written_files():
 def run(script, root, folder, files):
     """Run a script with the code of another tree; return what it wrote on its standard error."""
     given = json.dumps([SETTINGS, files, str(folder / "report.html")])
-    command = [sys.executable, "-c", script, given]
-    return subprocess.run(command, env={"PYTHONPATH": str(root / "scripts")}, capture_output=True, text=True).stderr
+    return trees.python(root, ["-c", script, given]).stderr
 
 
 def build(root, folder, files):

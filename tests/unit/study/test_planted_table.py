@@ -1,9 +1,6 @@
 """A table is a row and a script: that of docs/development/add_a_table.md is planted in a copy of the tree and made."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,8 +23,7 @@ def tree(tmp_path_factory):
 
 def run(root, *command):
     """The output of a Python command in a tree, which must succeed."""
-    environment = {**os.environ, "PYTHONPATH": str(root / "scripts")}
-    done = subprocess.run([sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True)
+    done = trees.python(root, command)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -75,8 +74,7 @@ def told(finding, status, *texts):
 def test_without_an_environment_the_standard_library_is_enough(here):
     # -S: no site-packages.
     command = [sys.executable, "-S", "-m", "tools.doctor", "--python", sys.executable, "--venv", "none"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=studies.importing(""))
     lines = done.stdout.splitlines()
     assert all(re.match(r"(ok  |warn|FAIL) [\w. ]+: \S", line) for line in lines), lines
     assert "could not be checked" not in done.stdout and done.stderr == ""

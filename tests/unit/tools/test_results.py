@@ -9,9 +9,8 @@ import time
 import pytest
 
 from common.errors import StudyError
+from support.studies import importing
 from tools import results
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(results.__file__)))
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ open("results/own/report_numbers.tsv", "w").write("numbers")
 def regenerate():
     return subprocess.Popen(
         [sys.executable, "-m", "tools.results", "regenerate", "own.yaml", "--", "--cores", "1"],
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env=importing(""),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -113,7 +112,7 @@ HOLD = "import time; from common.lock import hold; hold('results/own', []); prin
 def test_nothing_is_touched_while_a_workflow_holds_the_study(here):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD],
-        env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")},
+        env=importing(),
         stdout=subprocess.PIPE,
     )
     try:
