@@ -1,14 +1,14 @@
 """The lines of published/README.md on a study's questions, one each, from questions.tsv alone."""
 
 import os
-import re
 
 import measures
 from analysis.verdicts import p_text, points
-from common.arms import arm_label, percent
+from common.arms import percent
 from common.files import read_tsv
 from report.asked import SHORT
-from study.baselines import model_label
+from study.best_of import chosen_among
+from study.closing import operand
 
 
 def in_unit(row, text, signed=True):
@@ -20,10 +20,9 @@ def in_unit(row, text, signed=True):
 
 
 def operand_label(word):
-    """Return a word of a contrast for readers: an arm, a simple model, or the best of several."""
-    if several := re.fullmatch(r"best_of\((.*)\)", word):
-        return f"best of {several[1].replace(',', ', ')}"
-    return arm_label(model_label(word)).replace(",", "")
+    """Return a word of a contrast as the terminal has it, for a list: without an article or the comma of an arm."""
+    label = operand(word)
+    return label.removeprefix("the ") if chosen_among(word) else label.replace(",", "")
 
 
 def contrast(row):

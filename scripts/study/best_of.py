@@ -1,5 +1,7 @@
 """`best of` in a question: the arm, or simple model, that validation prefers among several."""
 
+import re
+
 import frameworks
 import measures
 from study.baselines import CONSTANT, linear_arms
@@ -24,6 +26,12 @@ def words(operand):
 def token(operand):
     """Return an operand as one word, for the column `contrast`: `best of a, b` gives best_of(a,b)."""
     return f"best_of({','.join(words(operand))})" if is_best_of(operand) else operand
+
+
+def chosen_among(word):
+    """Return the candidates in a word of the column `contrast`, the inverse of `token`; None of a single operand."""
+    found = re.fullmatch(r"best_of\((.*)\)", word)
+    return found and found[1].split(",")
 
 
 def members(operand, finetuning):

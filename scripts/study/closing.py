@@ -7,6 +7,7 @@ import measures
 from common.arms import arm_label, percent
 from common.files import read_tsv
 from study.baselines import model_label
+from study.best_of import BEST, SIMPLE, chosen_among
 from study.products import product
 
 # The short answer by that of questions.tsv.
@@ -82,10 +83,10 @@ def label(measure):
 
 def operand(name):
     """Return an operand of the column `contrast` for readers: an arm, a simple model, or the best of several."""
-    inside = name.removeprefix("best_of(").removesuffix(")")
-    if inside == name:
+    candidates = chosen_among(name)
+    if not candidates:
         return arm_label(model_label(name))
-    return "the best simple model" if inside == "baselines" else f"the best of {inside.replace(',', ', ')}"
+    return "the best simple model" if candidates == [SIMPLE] else f"the {BEST}{', '.join(candidates)}"
 
 
 def contrast(text):

@@ -237,6 +237,8 @@ def test_a_study_that_asked_is_told_in_short_by_its_answers(tmp_path):
     assert when([ANSWERED, later]).startswith("afterwards; 1 of 2, when 3 runs")
     chosen = ANSWERED | {"contrast": "best_of(a,b) - c", "validation_chose": "best of a, b: a (2 of 2 seeds)"}
     assert "So?** Difference shown: best of a, b − c is +2.00 points" in answer(chosen)
+    simple = ANSWERED | {"contrast": "fairseq-random - best_of(baselines)"}
+    assert "Difference shown: fairseq random − best simple model is" in answer(simple)
     assert answer(chosen).endswith(
         "Validation chose, for each seed by the other seeds, best of a, b: a (2 of 2 seeds)."
     )
