@@ -6,16 +6,8 @@ from common.files import read_json
 from common.frames import read_frame
 from measures import Lead
 from study.figures import FAINT, INK, mark_synthetic, save, set_style
-from study.spread import JOINT, NEW, TEXTS, TOGETHER
+from study.spread import JOINT, NEW, SHOWN, TOGETHER
 
-WORDS = {
-    "order": "order and dropout",
-    "bootstrap": "split, bootstrap",
-    "checkpoint": "pretraining",
-    TOGETHER: "all of these",
-    TEXTS: "test texts",
-    NEW: "all and test texts",
-}
 # Bars of one source, of several, and of what the study's interval leaves out.
 ONE, SEVERAL, LEFT_OUT = PALETTE[0], FAINT, PALETTE[4]
 
@@ -53,7 +45,7 @@ def draw(table):
 
 def deviations(axes, rows, scale):
     """Draw a bar for each row's standard deviation, and its interval as a line."""
-    axes.set_yticks(range(len(rows)), [WORDS.get(row["varied"], row["varied"]) for row in rows])
+    axes.set_yticks(range(len(rows)), [SHOWN[row["varied"]].format(texts="texts") for row in rows])
     axes.invert_yaxis()
     for place, row in enumerate(rows):
         middle, low, high = (scale * float(row[f"spread_sd{end}"] or "nan") for end in ("", "_low", "_high"))

@@ -9,7 +9,7 @@ from report.formats import FILTERS, joined
 from report.numbers import derive, has_digit
 from study import closing
 from study.pretrainings import varies_checkpoint
-from study.variation import DEFAULT, draw_of, varied
+from study.variation import CHANGED, DEFAULT, draw_of, varied
 
 # The short answer by the table's, and its CSS class.
 SHORT = {name: (said, "open" if name in ("open", "one_seed") else "shown") for name, said in closing.SHORT.items()}
@@ -37,6 +37,7 @@ def asked(study):
         "looks": looks(study),
         "spread": study.has("spread_sources"),
         "scope": scope(study.settings.get("finetuning") or {}),
+        "changed": {source: words.format(texts=study.noun["many"]) for source, words in CHANGED.items()},
         "confirm": bool((study.settings.get("finetuning") or {}).get("confirm")),
     }
 

@@ -10,12 +10,14 @@ import frameworks
 from study.near_names import near_or
 from study.pretrainings import SOURCE as CHECKPOINT
 from study.pretrainings import pretraining_seeds, starts_there
-from study.variation import DEFAULT, DRAWS, FIXED, check_variation, draw_of, of_arm
+from study.variation import DEFAULT, DRAWS, FIXED, NAMES, check_variation, draw_of, of_arm
 
 # Between the name of an arm and what its runs vary; the second is also the way in which all sources are varied.
 MARK, TOGETHER = "--", "all"
 # Further rows of the table of sources: the test texts, these and all sources, and what sources do only jointly.
 TEXTS, NEW, JOINT = "texts", "all and texts", "jointly"
+# Readers see these words for the table's rows; {texts} are the study's.
+SHOWN = NAMES | {TOGETHER: "all of these", TEXTS: "test {texts}", NEW: "all and test {texts}"}
 
 
 def leave_out(config):

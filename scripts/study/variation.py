@@ -8,6 +8,22 @@ DEFAULT = ["initialisation", "order"]
 DRAWS = ("split", "bootstrap")
 # The seed of a source that no seed varies.
 FIXED = 1
+# Each source as tables and figures call it, and in a sentence on what a seed changes; {texts} are the study's.
+NAMES = {
+    "initialisation": "initialisation",
+    "order": "order and dropout",
+    "split": "split",
+    "bootstrap": "split (bootstrap)",
+    "checkpoint": "pretraining",
+}
+DRAWN = "the training and validation {texts}, drawn from all labelled ones beside test"
+CHANGED = {
+    "initialisation": "the weights that are not loaded",
+    "order": "the order of the training {texts} with dropout",
+    "split": DRAWN,
+    "bootstrap": f"{DRAWN} (those of training with replacement)",
+    "checkpoint": "the checkpoint that arms start from, each a pretraining with a seed of its own",
+}
 
 
 def varied(finetuning):

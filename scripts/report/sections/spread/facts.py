@@ -3,7 +3,7 @@
 from report.asked import named, written
 from report.inputs import Table
 from report.numbers import derive
-from study.spread import JOINT, NEW, TEXTS, TOGETHER
+from study.spread import JOINT, NEW, SHOWN, TEXTS, TOGETHER
 
 CHAPTER, PLACE = "Can it be trusted?", 15
 # The ends of an interval that are further apart, as a ratio, say little.
@@ -21,6 +21,7 @@ def facts(study):
         by_contrast.setdefault(str(row["contrast"]), []).append(row)
     return {
         "parts": [part_of(rows, table.href) for rows in by_contrast.values()],
+        "names": {varied: words.format(texts=study.noun["many"]) for varied, words in SHOWN.items()},
         "n_not_learned": derive("sum", *counted) if counted else None,
         "n_runs": study.count(study.path("spread_runs")),
         "seconds": derive("sum", *runs["train_seconds"]),
