@@ -97,6 +97,14 @@ def files_are_there(page, text):
                 yield f"`{span}`: there is no {word}"
 
 
+def functions_are_there(page, text):
+    for span in spans(text):
+        for path, name in re.findall(r"(?<!\S)((?:scripts|tools|tests)/[\w/]+\.py):(\w+)", span):
+            code = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else ""
+            if not re.search(rf"^def {name}\(", code, re.MULTILINE):
+                yield f"`{span}`: there is no such function"
+
+
 def part_of(schema, key):
     """The schema of a key in a block, or None."""
     schema = config_reference.resolved(schema, SCHEMA["$defs"])
@@ -159,6 +167,7 @@ CHECKS = [
     make_knows_its_targets,
     commands_are_there,
     files_are_there,
+    functions_are_there,
     settings_are_there,
     english_is_idiomatic,
 ]
@@ -195,6 +204,8 @@ PLANTS = [
     (files_are_there, "`scripts/data/breakfast.py`"),
     (files_are_there, "```bash\nmake study STUDY=studies/breakfast.yaml\n```"),
     (files_are_there, "`requirements-breakfast.txt`"),
+    (functions_are_there, "`scripts/data/build_splits.py:breakfast`"),
+    (functions_are_there, "`scripts/data/breakfast.py:main`"),
     (settings_are_there, "`finetuning.breakfast`"),
     (settings_are_there, "`checkpoint.source: breakfast`"),
     (english_is_idiomatic, "An interrupted one is mended by running it again."),
