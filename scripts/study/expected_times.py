@@ -1,9 +1,14 @@
-"""How long the jobs of a run will take: from what this study measured before, else from the study's sizes."""
+"""How long a run will take: its jobs by what this study measured before, else by the study's sizes.
+
+Both are corrected by the speed that the run shows, and the time left is that of playing the rest of the plan.
+"""
 
 import glob
+import heapq
+import math
 import os
 import statistics
-from collections import defaultdict, deque
+from collections import defaultdict
 
 from common.arms import CHECKPOINT
 from common.errors import StudyError
@@ -16,47 +21,61 @@ from study.rule_completion import STEPS, script_name
 # Seconds on two cores of the embedded study's jobs, by the beginnings of their rules' names (the first counts), and of
 # any other. Only their proportions matter once a run has shown its machine's speed.
 SECONDS = {
-    "pretrain": 100,
+    "pretrain": 98,
     "finetune_linear": 3,
     "finetune_lora": 17,
     "finetune_": 13,
     "evaluate_linear": 3,
     "evaluate_qa": 23,
-    "evaluate_": 14,
+    "evaluate_": 13,
     "test_curve_": 19,
-    "build_qa_base_model": 35,
-    "build_lora_ledger": 17,
-    "build_report": 6,
-    "build_": 1,
-    "sweep_lora_ranks": 22,
+    "build_qa_base_model": 34,
+    "build_lora_ledger": 18,
+    "build_report": 5,
+    "build_splits": 2,
+    "build_": 0.5,
+    "sweep_lora_ranks": 32,
     "vary_lora": 33,
     "compare_logits": 30,
-    "compare_token_ids": 10,
+    "compare_token_ids": 11,
+    "compare_frameworks": 0.5,
     "score_logits_": 14,
     "convert_": 11,
-    "binarize_": 10,
-    "tokenize_texts": 7,
+    "binarize_corpus": 14,
+    "binarize_": 9,
+    "tokenize_texts": 8,
     "plot_train_and_valid": 17,
     "plot_a": 9,
-    "plot_": 4,
+    "plot_": 3,
     "measure_errors": 10,
+    "measure_": 3,
     "check_": 7,
     "audit_data": 7,
     "compute_statistics": 6,
     "select_checkpoint": 0.5,
     "record_": 0.5,
-    "aggregate_": 1,
+    "aggregate_": 0.5,
+    "tabulate_": 1,
+    "derive_parameters": 0.5,
+    "prove_weights": 0.5,
+    "train_sentencepiece": 1,
 }
 OTHER = 4
 # The embedded study's trainings: texts, epochs, weights of the layers; updates of its pretraining.
-TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 400_000, 1800, 32 * 96
+TEXTS, EPOCHS, WEIGHTS, UPDATES, TOKENS = 80, 10, 131_072, 1800, 32 * 96
 TEST_TEXTS = 1000
 # The share of a training's time, with those few weights, that grows with their number: measured with 6 and 11 million.
-OF_WEIGHTS = 0.1
+# A pretraining's is larger, for its updates are of more tokens: by the open study's, in docs/method/performance.md.
+OF_WEIGHTS, OF_PRETRAINED = 0.033, 0.65
 # The weights assumed for an external model whose config.json is not on this machine: those of a base-sized one.
 FOREIGN = 85_000_000
-# Seconds for which the first estimate counts, against what this run has shown of its machine.
-PRIOR = 30
+# Planned seconds of work for which the first estimate of the machine's speed counts, against what this run has shown;
+# for a narrower kind of jobs, a share of one job of it.
+PRIOR, NARROW = 5, 0.3
+# The share of its time that a job needs at least, once it has taken longer than expected.
+OVERRUN = 0.15
+# A training's own pace counts in full once it was seen over a fifth of its updates.
+SOON = 5
 
 
 def weights_of(model, mirror):
@@ -80,7 +99,7 @@ def weights_of(model, mirror):
 
 
 class Expected:
-    """The jobs of a run with their seconds, in core-seconds where the share of the run matters.
+    """The jobs of a run with their seconds, and what they wait for.
 
     Attributes:
         jobs: {number: Snakemake's job} of those that this run makes, finished ones among them.
@@ -89,10 +108,17 @@ class Expected:
     def __init__(self, workflow, config, results):
         """Read the study's benchmarks and look at what is planned."""
         self.workflow, self.config, self.results = workflow, config, results
-        self.cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+        settings = workflow.resource_settings
+        self.of_jobs = not settings.cores or bool(settings.nodes)
+        self.cores = settings.nodes or settings.cores or 1
+        self.gpus = number_of(workflow.global_resources.get("gpu"), math.inf)
         self.jobs, self._seconds, self._done, self._total = {}, {}, set(), None
-        self._measured = defaultdict(lambda: deque(maxlen=20))
-        self._took = self._planned = 0.0
+        # {job: the jobs that it waits for}.
+        self._needs = {}
+        # {kind: [seconds taken, seconds planned]} of finished jobs.
+        self._took = defaultdict(lambda: [0.0, 0.0])
+        # {training that runs: its first and its latest (seconds so far, share done)}.
+        self._seen = {}
         self._stage, self._spent, self._said = {}, {}, {}
         self.refresh()
 
@@ -108,11 +134,14 @@ class Expected:
                 # A target without a command, as `all` is, takes no time.
                 if number not in self.jobs and not one.is_norun:
                     self.jobs[number] = one
+                if number in self.jobs:
+                    self._needs[number] = {dag.jobid(needed) for needed in dag.dependencies.get(one, ())}
+                if number not in self._seconds and number in self.jobs:
                     self._seconds[number], self._stage[number] = self._expect(one), self.stage(one)
 
         # A checkpoint's rule may put other jobs in the place of planned ones.
         for number in self.jobs.keys() - planned - self._done:
-            del self.jobs[number], self._seconds[number], self._stage[number]
+            del self.jobs[number], self._needs[number], self._seconds[number], self._stage[number]
 
     def know(self, number):
         """Take a job that starts; one that is not known yet makes the plan be read again."""
@@ -160,7 +189,7 @@ class Expected:
         weights = shape["layers"] * shape["width"] * (4 * shape["width"] + 2 * shape["ffn_width"])
         if rule == "pretrain":
             tokens = pretraining["batch_size"] * pretraining["tokens_per_sample"] / TOKENS
-            return pretraining["updates"] / UPDATES * tokens * max(weights / WEIGHTS, 0.1)
+            return pretraining["updates"] / UPDATES * tokens * (1 - OF_PRETRAINED + OF_PRETRAINED * weights / WEIGHTS)
         if arm["model"] == NONE:
             weights = WEIGHTS  # another trainer's model: nothing is known of its size
         elif arm["model"] != CHECKPOINT:
@@ -172,34 +201,62 @@ class Expected:
         # A job also starts and ends: libraries are imported.
         return 0.5 + 0.5 * passes * (1 - OF_WEIGHTS + OF_WEIGHTS * weights / WEIGHTS)
 
-    def slowness(self, running):
-        """Return how much longer jobs take here and now than expected: of finished ones, and of those that overrun."""
-        took, planned = self._took, self._planned
-        for number, (seconds, share) in running.items():
-            if number in self._seconds and (share or seconds > self._seconds[number]):
-                took, planned = took + seconds / (share or 1), planned + self._seconds[number]
-        return (took + PRIOR) / (planned + PRIOR)
-
-    def weight(self, number, running=None):
-        """Return a job's share of the machine: seconds times the cores that it takes; `running` as in `left`."""
-        running = running or {}
+    def _kinds(self, number):
+        """Return what a job shares its speed with, from the widest to the narrowest."""
         job = self.jobs[number]
-        kind = (job.rule.name, dict(job.wildcards_dict).get("arm"))
-        known = self._measured.get(kind)
-        seconds = statistics.median(known) if known else self._seconds[number] * self.slowness(running)
-        return max(0.1, seconds) * self._cores_of(number)
+        rule, arm = job.rule.name, dict(job.wildcards_dict).get("arm")
+        # The times of trainings rest on guessed sizes: what they take says nothing of jobs that have none.
+        sized = arm is not None or rule == "pretrain"
+        return [("sized", sized)] * sized + [("rule", rule)] + [("arm", rule, arm)] * sized
 
-    def _cores_of(self, number):
-        threads = self.jobs[number].threads
-        return min(self.cores, threads if isinstance(threads, int) else 1)
+    def _observed(self, running):
+        """Return {kind: (seconds taken, seconds planned)} of finished work, and of running jobs as far as they are."""
+        found = {kind: list(sums) for kind, sums in self._took.items()}
+        for number, (seconds, share) in running.items():
+            if number not in self.jobs:
+                continue
+            pace, known = self._pace(number, seconds, share)
+            if known > 0:
+                (began, at), _ = self._seen[number]
+                seconds = share * (began + (1 - at) * pace)
+            elif seconds <= self._seconds[number]:
+                continue
+            for kind in self._all(number):
+                sums = found.setdefault(kind, [0.0, 0.0])
+                sums[0] += seconds
+                sums[1] += self._seconds[number] * (share if known > 0 else 1)
+        return found
+
+    def _all(self, number):
+        kinds = self._kinds(number)
+        return kinds if ("sized", True) in kinds else [("sized", False), *kinds]
+
+    def seconds(self, number, observed):
+        """Return a job's seconds: the planned ones at the speed that jobs of its kind, or all, have shown here.
+
+        Each level of kinds is drawn to the wider one, as by PRIOR planned seconds of work (a part of the job, where a
+        kind is narrower), until it has work of its own.
+        """
+        planned, ratio = self._seconds[number], 1.0
+        for level, kind in enumerate([("sized", False), *self._kinds(number)]):
+            took, by_plan = observed.get(kind, (0.0, 0.0))
+            prior = PRIOR if level == 0 else NARROW * planned
+            ratio = (took + prior * ratio) / (by_plan + prior)
+        return max(0.1, planned * ratio)
+
+    def _takes(self, number):
+        """Return (cores, GPUs) that a job holds; on a cluster a job is one of those that may run at once."""
+        job = self.jobs[number]
+        threads = job.threads if isinstance(job.threads, int) and not self.of_jobs else 1
+        return min(self.cores, threads), min(self.gpus, number_of(job.rule.resources.get("gpu"), 0))
 
     def finish(self, number, seconds):
         """Note a finished job and the seconds that it took (None: not known)."""
         if number in self.jobs and number not in self._done:
-            job = self.jobs[number]
             if seconds:
-                self._measured[(job.rule.name, dict(job.wildcards_dict).get("arm"))].append(seconds)
-                self._took, self._planned = self._took + seconds, self._planned + self._seconds[number]
+                for kind in self._all(number):
+                    self._took[kind][0] += seconds
+                    self._took[kind][1] += self._seconds[number]
                 self._spent[self._stage[number]] = self._spent.get(self._stage[number], 0) + seconds
             self._done.add(number)
 
@@ -219,40 +276,105 @@ class Expected:
         self.refresh()
         return len(self.jobs) - len(self._done)
 
-    def _sums(self, running):
-        """Return (done, all) in core-seconds.
+    def _rest(self, number, whole, seconds, share):
+        """Return the seconds that a running job still needs.
 
         Args:
-            running: {number: (seconds so far, share done or None)}.
+            number: the job.
+            whole: its seconds as expected.
+            seconds, share: as in `left`.
         """
-        whole = {number: self.weight(number, running) for number in self.jobs}
-        done = sum(weight for number, weight in whole.items() if number in self._done)
-        for number, (seconds, share) in running.items():
-            if number in whole:
-                cores = self._cores_of(number)
-                if share:
-                    whole[number] = max(whole[number] / 2, seconds / share * cores)
-                    done += whole[number] * share
-                else:
-                    whole[number] = max(whole[number], 1.1 * seconds * cores)
-                    done += min(seconds * cores, 0.9 * whole[number])
-        return done, sum(whole.values())
+        if not share:
+            # A job that takes longer than expected may take another while.
+            return max(whole - seconds, OVERRUN * seconds)
+        pace, known = self._pace(number, seconds, share)
+        trust, since = min(1.0, known * SOON), seconds - self._seen[number][1][0]
+        return max(0.0, (1 - share) * (trust * pace + (1 - trust) * whole) - since)
 
-    def share(self, running):
-        """Return the share of the run that is done, 0 to 1; `running` as in `left`."""
-        done, whole = self._sums(running)
-        return done / whole if whole else 1.0
+    def _pace(self, number, seconds, share):
+        """Return (seconds of all updates at a running training's own pace, the share of them that it was seen over).
 
-    def left(self, elapsed, running):
-        """Return the seconds that are left, at the speed that this run has shown.
+        Libraries are imported before the first update, so the pace is that between two reports.
+        """
+        if not share:
+            return 0.0, 0.0
+        first, last = self._seen.get(number, ((seconds, share), (seconds, share)))
+        if share > last[1]:
+            last = seconds, share
+        self._seen[number] = first, last
+        known = last[1] - first[1]
+        return ((last[0] - first[0]) / known if known > 0 else 0.0), known
+
+    def left(self, running):
+        """Return the seconds until the last job ends, by playing the rest of the plan with the times expected now.
+
+        Jobs wait for those that they need, for cores, and for a GPU; the start of the longest chain goes first.
 
         Args:
-            elapsed: seconds since the first job.
             running: {number of a running job: (seconds so far, share done or None)}.
         """
-        done, whole = self._sums(running)
-        # Seconds per core-second: 1 / cores where every core has work.
-        return (whole - done) * (elapsed + PRIOR) / (done + PRIOR * self.cores)
+        observed = self._observed(running)
+        open_jobs = self.jobs.keys() - self._done
+        whole = {number: self.seconds(number, observed) for number in open_jobs}
+        rest = {n: self._rest(n, whole[n], *state) for n, state in running.items() if n in whole}
+        needs = {number: self._needs[number] & open_jobs for number in open_jobs}
+        after = defaultdict(list)
+        for number, needed in needs.items():
+            for one in needed:
+                after[one].append(number)
+        chain = chains(whole, needs, after)
+        waits = {number: len(needed) for number, needed in needs.items()}
+        ends = [(seconds, number) for number, seconds in rest.items()]
+        heapq.heapify(ends)
+        takes = {number: self._takes(number) for number in open_jobs}
+        cores = self.cores - sum(takes[number][0] for number in rest)
+        gpus = self.gpus - sum(takes[number][1] for number in rest)
+        ready = [(-chain[number], number) for number in open_jobs if not waits[number] and number not in rest]
+        heapq.heapify(ready)
+        now = 0.0
+        while ends or ready:
+            kept = []
+            while ready and (cores > 0 or not ends):
+                place, number = heapq.heappop(ready)
+                if ends and (takes[number][0] > cores or takes[number][1] > gpus):
+                    kept.append((place, number))
+                    continue
+                cores, gpus = cores - takes[number][0], gpus - takes[number][1]
+                heapq.heappush(ends, (now + whole[number], number))
+            for one in kept:
+                heapq.heappush(ready, one)
+            now, number = heapq.heappop(ends)
+            cores, gpus = cores + takes[number][0], gpus + takes[number][1]
+            for one in after[number]:
+                waits[one] -= 1
+                if not waits[one] and one not in rest:
+                    heapq.heappush(ready, (-chain[one], one))
+        return now
+
+
+def number_of(resource, otherwise):
+    """Return a resource of Snakemake's as a number; `otherwise` for none, or one that is known when its job starts."""
+    value = resource if isinstance(resource, int) else getattr(resource, "raw", None)
+    return value if isinstance(value, int) else otherwise
+
+
+def chains(seconds, needs, after):
+    """Return {job: seconds of the longest chain of jobs that begins with it}.
+
+    Args:
+        seconds: {job: its seconds}.
+        needs, after: {job: the jobs that it waits for, or that wait for it}.
+    """
+    found, waits = {}, {number: len(after[number]) for number in seconds}
+    last = [number for number, count in waits.items() if not count]
+    while last:
+        number = last.pop()
+        found[number] = seconds[number] + max((found[one] for one in after[number]), default=0.0)
+        for one in needs[number]:
+            waits[one] -= 1
+            if not waits[one]:
+                last.append(one)
+    return found
 
 
 def benchmark(path):

@@ -31,7 +31,7 @@ STAGES = {
     "finetuning": "Fine-tuning",
     "analysis": "Analysis",
     "qa": "Question answering",
-    "lab": "Lab",
+    "lab": "Claims and counts",
     "report": "Report",
 }
 WRAP = {"break_long_words": False, "break_on_hyphens": False, "replace_whitespace": False}
@@ -126,6 +126,8 @@ class Terminal(logging.Handler):
         self.screen = Screen(handler.stream, handler.nocolor)
         self.started = self.expected = None
         self.running, self.faults, self.pending, self.ended, self.said = {}, [], [], "", set()
+        # When the rest was last played, what it gave, and how long that took.
+        self._played = 0.0, 0.0, 0.0
         self.tenth, self._stderr, self._stop = 0, None, threading.Event()
 
     def emit(self, record):
@@ -171,7 +173,7 @@ class Terminal(logging.Handler):
         jobs = len(self.expected.jobs)
         study = f"{self.config['study']} ({self.study_file})" if self.config else self.study_file
         self.screen.line(
-            f"Study {study}: {jobs} job{'s' if jobs != 1 else ''}, about {in_words(self.expected.left(0, {}))}"
+            f"Study {study}: {jobs} job{'s' if jobs != 1 else ''}, about {in_words(self.expected.left({}))}"
         )
         self.screen.line(f"Log: {short(self.log)}")
         self.began = time.monotonic()
@@ -250,7 +252,9 @@ class Terminal(logging.Handler):
         now = time.monotonic()
         at = {job: (now - since, *standing(self.expected.jobs.get(job))) for job, since in self.running.items()}
         fractions = {job: (seconds, fraction) for job, (seconds, _, fraction) in at.items()}
-        done, left = self.expected.share(fractions), self.expected.left(now - self.began, fractions)
+        left = self._left(now, fractions)
+        # A third of the bar is a third of the time.
+        done = (now - self.began) / max(0.1, now - self.began + left)
         words = next((text for _, text, _ in at.values() if text), "")
         words = words or next((self.expected.name(job) for job in self.running), "")
         if self.screen.live:
@@ -261,6 +265,15 @@ class Terminal(logging.Handler):
         elif self.tenth < int(10 * done) < 10:
             self.tenth = int(10 * done)
             self.screen.line(f"  {10 * self.tenth} %, about {in_words(left)} left{words and ': '}{words}")
+
+    def _left(self, now, fractions):
+        """Return the seconds left; a large plan, which takes a while to play, is played less often."""
+        last, left, cost = self._played
+        if now - last < 20 * cost:
+            return max(0.0, left - (now - last))
+        left = self.expected.left(fractions)
+        self._played = now, left, time.monotonic() - now
+        return left
 
     def close(self):
         """Say how it ended, with the answers; standard error is the terminal's again."""
