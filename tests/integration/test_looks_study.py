@@ -55,7 +55,7 @@ def killed_after_the_first_look(words, log, folder, environment=None):
 def looked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("looked")
     study = studies.write_study(folder / "study.yaml", CHANGES)
-    killed_after_the_first_look(studies.command(folder, "--nolock", study=study), folder / "first.log", folder)
+    killed_after_the_first_look(studies.warm_command(folder, "--nolock", study=study), folder / "first.log", folder)
     before = trained(folder)
     done = studies.snakemake(folder, "--nolock", "--rerun-incomplete", "--quiet", "host", study=study)
     assert done.returncode == 0, done.output[-5000:]
@@ -108,7 +108,7 @@ def test_the_page_says_when_a_question_was_decided_and_what_that_saved(looked):
 def test_the_same_on_slurm(looked, tmp_path):
     study = studies.write_study(tmp_path / "study.yaml", CHANGES)
     options = ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
-    words = studies.command(tmp_path, *options, study=study, profile="slurm")
+    words = studies.warm_command(tmp_path, *options, study=study, profile="slurm")
     with slurm_cluster.cluster() as cluster:
         killed_after_the_first_look(words, tmp_path / "first.log", tmp_path, cluster.environment)
         before, jobs = trained(tmp_path), {job["JobId"] for job in cluster.jobs()}

@@ -30,7 +30,7 @@ def start(cluster, folder, study, log, *arguments):
     """Start the workflow under profiles/slurm."""
     # This cluster has no accounting, and nobody else to be polite to.
     options = ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
-    command = studies.command(folder, *options, *arguments, study=study, profile="slurm")
+    command = studies.warm_command(folder, *options, *arguments, study=study, profile="slurm")
     with open(log, "w") as handle:
         return subprocess.Popen(command, env=cluster.environment, stdout=handle, stderr=subprocess.STDOUT)
 

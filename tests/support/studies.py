@@ -187,6 +187,11 @@ def command(folder, *arguments, study=None, cores=2, profile="none"):
     return [*words, *map(str, arguments)]
 
 
+def warm_command(*arguments, **options):
+    """Return `command`'s, forked from a process with the libraries; who kills its process kills its jobs' as well."""
+    return [warm.python(), *command(*arguments, **options)[1:]]
+
+
 def snakemake(folder, *arguments, study=None, cores=2, profile="none", timeout=1500, prefix=(), **options):
     """Run the workflow in a working folder, `prefix` before the command (see `command`).
 

@@ -114,6 +114,8 @@ def serve(listener):
                     if not child:
                         chosen.close()
                         return request
+                    # A group of its own: whoever kills the program kills all that was started for it.
+                    os.setpgid(child, child)
                     for descriptor in request[-1]:
                         os.close(descriptor)
                     _send(client, child)
@@ -124,7 +126,8 @@ def serve(listener):
             child, client, watch = key.data
             if key.fileobj is client:
                 # The program was killed, and so is what it stands for.
-                os.kill(child, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
                 chosen.unregister(client)
                 continue
             _, status = os.waitpid(child, 0)
