@@ -7,7 +7,7 @@ import pytest
 from analysis import plot_recipes
 from common.arms import percent
 from common.errors import StudyError
-from common.files import read_json, read_tsv, write_json
+from common.files import read_json, read_tsv, write_json, write_tsv
 from support.recipe_study import finetuning, make_recipes, make_whole_study, parts
 from support.result_sets import check_page, make_page
 from support.settings import defaults
@@ -77,6 +77,20 @@ def test_the_first_screen_leads_with_what_validation_chose(made):
     chart = re.search("<details>\n<summary>Test accuracy of every seed, by arm.*?</details>", html, re.DOTALL)[0]
     assert "<svg" in chart
     assert "so a chosen mean on test is a little too high" in words_of(html, "recipes")
+
+
+def test_a_simple_model_that_is_ahead_of_what_validation_chose_is_named(made, tmp_path):
+    folder, files, settings, _ = made
+    rows, found = read_tsv(files["baselines"]), []
+    for score in ("0.01", "0.99"):
+        for row in rows:
+            row["test_accuracy"] = "0.01"
+        rows[-1]["test_accuracy"] = score
+        write_tsv(tmp_path / "changed.tsv", rows, tuple(rows[0]))
+        html = make_page(folder, files | {"baselines": str(tmp_path / "changed.tsv")}, settings)
+        found.append(re.search('<p class="lead">.*?</p>', html, re.DOTALL)[0])
+    assert "imple model" not in found[0]
+    assert "A simple model is ahead" in found[1] and rows[-1]["features"] in found[1]
 
 
 def test_many_arms_to_choose_from_are_folded(made, tmp_path):
