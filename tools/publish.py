@@ -1,8 +1,8 @@
 """Pack a finished study's report and the files that it and its crate name in published/STUDY; its results to the pages.
 
-Run by hand: `python -m tools.publish STUDY`, where STUDY is the name of a file of studies/. Two pages are made beside
-the report: the study against the published numbers (`tools.compare`), where they have an arm in common, and command,
-machine, time and versions. What stays as a file, and what is packed: see `tools.packs`.
+Run by hand: `python -m tools.publish STUDY`, where STUDY is the name of a file of studies/ or of a folder in it. Two
+pages are made beside the report: the study against the published numbers (`tools.compare`), where they have an arm in
+common, and command, machine, time and versions. What stays as a file, and what is packed: see `tools.packs`.
 The results go to published/README.md, whole, and to README.md, in short, where that page has the study's marks.
 Texts of reviews and weights are never copied.
 """
@@ -30,6 +30,7 @@ from tools.published_conclusions import PUBLISHED, conclusions
 from tools.published_curves import by_amount
 from tools.published_pretraining import pretrained
 from tools.published_recipes import by_recipe, chosen, spread
+from tools.study_files import file_of
 
 # The pages and the comparison use these; the report links to the rest.
 FILES = (
@@ -125,7 +126,7 @@ def made(results, config, compared):
         [
             f"# The {name} study as published",
             "",
-            f"`make study STUDY=studies/{name}.yaml [MIRROR=FOLDER]` runs this study{first}; "
+            f"`make study STUDY={file_of(name)} [MIRROR=FOLDER]` runs this study{first}; "
             f"`python -m tools.publish {name}` packed it here.",
             "",
             f"- [records.tar.xz](records.tar.xz) has every record and table; `python -m tools.packs published/{name} "
@@ -379,7 +380,9 @@ def main(results, config, folder, pages):
     whole = with_block(whole, block(unpacked, link[0]), *between)
     write_text(pages[0], whole)
     if CONCLUSIONS[0] in whole:
+        # A study whose place on the page is ready may not be published yet.
         there = [os.path.join(os.path.dirname(folder), name) for name in studies_on(whole)]
+        there = [place for place in there if os.path.isdir(place)]
         write_text(pages[0], with_block(whole, conclusions(there), *CONCLUSIONS))
     if brief[0] in short:
         write_text(pages[1], with_block(short, summary(unpacked, link[1]), *brief))
@@ -388,7 +391,7 @@ def main(results, config, folder, pages):
 if __name__ == "__main__":
     try:
         name = sys.argv[1]
-        settings, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{name}.yaml"))
+        settings, _ = load_study(ROOT, os.path.join(ROOT, file_of(name)))
         target = os.path.join(ROOT, "published", name)
         main(os.path.join(ROOT, "results", name), settings, target, [os.path.join(ROOT, page) for page in PAGES])
     except (IndexError, StudyError) as error:

@@ -1,8 +1,9 @@
 """Rebuild a published study's results folder from its records without training, and compare it with what was published.
 
-Run by hand: `python -m tools.restore STUDY [--mirror FOLDER]`, where STUDY is the name of a file of studies/ with a
-folder in published/. Records (runs, predictions, what was read from weights) are unpacked to results/<study>; texts are
-downloaded again; every table, figure and page is computed and compared with its published SHA-256.
+Run by hand: `python -m tools.restore STUDY [--mirror FOLDER]`, where STUDY is the name of a file of studies/, or of a
+folder in it, with a folder in published/. Records (runs, predictions, what was read from weights) are unpacked to
+results/<study>; texts are downloaded again; every table, figure and page is computed and compared with its published
+SHA-256.
 `python -m tools.publish STUDY` publishes the result.
 """
 
@@ -21,6 +22,7 @@ from study.guests import guests
 from study.products import page_rules
 from tools import packs
 from tools.checked import CRATE, check_results
+from tools.study_files import file_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # These tables are read from weights, corpora or logs, which are not published.
@@ -110,12 +112,12 @@ def compared(results, published):
 def main(arguments):
     """Restore a study, build its page and compare it with the published one."""
     parser = argparse.ArgumentParser(prog="python -m tools.restore", description=__doc__)
-    parser.add_argument("study", help="name of a file of studies/")
+    parser.add_argument("study", help="name of a file of studies/ or of a folder in it")
     parser.add_argument("--mirror", help="folder laid out HOST/PATH that stands in for the network")
     parser.add_argument("--refit", action="store_true", help="also fit the simple models again, from the texts")
     parser.add_argument("--cores", default="1")
     chosen = parser.parse_args(arguments)
-    file = os.path.join("studies", f"{chosen.study}.yaml")
+    file = file_of(chosen.study)
     config, _ = load_study(ROOT, file, **({"mirror": chosen.mirror} if chosen.mirror else {}))
     results = os.path.join("results", config["study"])
     published = os.path.join("published", chosen.study)

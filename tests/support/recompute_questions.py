@@ -37,8 +37,12 @@ def best_accuracy(folder, names):
     valid = {}
     for row in read(folder / "runs.tsv"):
         valid.setdefault(row["arm"], {})[int(row["seed"])] = float(row["valid_accuracy"])
-    seeds = sorted(valid[names[0]])
     found = {name: accuracy(folder, name) for name in names}
+    if all(fixed for _, _, fixed in found.values()):
+        # Simple models that no seed changes: one choice, from their own table.
+        score = {row["baseline"]: float(row["valid_accuracy"]) for row in read(folder / "baselines.tsv")}
+        return found[max(names, key=score.get)]
+    seeds = sorted(valid[names[0]])
     rows = []
     for place, seed in enumerate(seeds):
         means = [np.mean([valid[name][other] for other in seeds if other != seed]) for name in names]

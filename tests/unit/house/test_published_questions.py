@@ -10,6 +10,7 @@ from common.files import read_tsv
 from support import recompute_questions
 from support.studies import published, published_studies
 from tools.published_answers import answers
+from tools.study_files import file_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 STUDIES = published_studies()
@@ -18,7 +19,7 @@ WORDS = ("tested", "answer", "n_family", "n_runs_then", "n_seeds_each", "n_test"
 
 
 def asked(study):
-    return yaml.safe_load((ROOT / "studies" / f"{study}.yaml").read_text(encoding="utf-8"))["questions"]
+    return yaml.safe_load((ROOT / file_of(study)).read_text(encoding="utf-8"))["questions"]
 
 
 def differing(study, rows):

@@ -31,6 +31,7 @@ from tools.publish import (
     with_block,
 )
 from tools.published_conclusions import conclusions, is_asked
+from tools.study_files import file_of
 from tools.suite_settings import read_suite
 
 ROOT = studies.ROOT
@@ -47,8 +48,9 @@ def page(*name):
 
 README = page("README.md")
 RESULTS = page("published", "README.md")
-# The studies whose results are shown.
+# The studies whose results are shown, and those of French reviews among them.
 PUBLISHED = studies_on(RESULTS)
+FRENCH = [study for study in PUBLISHED if os.path.dirname(file_of(study)) == "studies"]
 
 
 def docs(study):
@@ -146,6 +148,11 @@ def test_what_the_readme_says_of_other_studies_is_their_answers():
     whole = next(row for row in read_tsv(docs("parts") + "/test_accuracy.tsv") if row["arm"] == "all")
     means = [percent(row["mean"], 1) for row in (whole, parts["low-rank"], parts["head-only"])]
     assert "seeds: {} % with all of the encoder, {} with LoRA, {} with the head alone.".format(*means) in said
+    tuned = {row["arm"]: percent(row["mean"], 1) for row in read_tsv(docs("trec") + "/test_accuracy.tsv")}
+    simple = max(read_tsv(docs("trec") + "/baselines.tsv"), key=lambda row: float(row["valid_accuracy"]))
+    means = [tuned["whole"], tuned["lora"], tuned["random"], percent(simple["test_accuracy"], 1)]
+    told = "tuned reaches {} % on test, LoRA {}, the same sizes from random weights {}, TF-IDF {}."
+    assert told.format(*means) in said
 
 
 def test_what_the_page_says_of_the_choice_by_validation_is_in_the_tables():
@@ -177,10 +184,10 @@ def test_runs_of_two_published_studies_with_one_recipe_have_the_same_predictions
         assert page(docs("recipes"), "predictions", recipe, f"seed{seed}.tsv") == other
 
 
-@pytest.mark.parametrize("study", PUBLISHED)
-def test_all_published_studies_use_the_open_studys_checkpoint(study):
-    assert "[All published studies](published/README.md) use this checkpoint, one split and one test set:" in README
-    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+@pytest.mark.parametrize("study", FRENCH)
+def test_all_published_studies_of_french_use_the_open_studys_checkpoint(study):
+    assert "[All French studies](published/README.md) use this checkpoint, one split and one test set:" in README
+    config, _ = load_study(ROOT, os.path.join(ROOT, file_of(study)))
     own, checkpoint = study == "open", config["checkpoint"]
     assert checkpoint["source"] == ("pretrain" if own else "folder")
     assert own or checkpoint["folder"] == "results/open/checkpoint"
@@ -190,9 +197,9 @@ def test_the_readme_is_one_page():
     assert len(README.splitlines()) <= 110
 
 
-@pytest.mark.parametrize("study", PUBLISHED)
+@pytest.mark.parametrize("study", FRENCH)
 def test_what_a_published_study_says_of_itself_holds(study):
-    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    config, _ = load_study(ROOT, os.path.join(ROOT, file_of(study)))
     claims = [claim for file in config["claims"] for claim in read_claims(os.path.join(ROOT, file))]
     own = [claim["id"] for claim in claims]
     verdicts = {row["id"]: row["verdict"] for row in read_tsv(os.path.join(docs(study), "claims.tsv"))}
@@ -214,7 +221,7 @@ def test_what_a_published_study_says_of_itself_holds(study):
 
 @pytest.mark.parametrize("study", PUBLISHED)
 def test_all_runs_of_the_study_are_published(study):
-    config, _ = load_study(ROOT, os.path.join(ROOT, "studies", f"{study}.yaml"))
+    config, _ = load_study(ROOT, os.path.join(ROOT, file_of(study)))
     assert sorted(planned(config, docs(study))) == sorted(finished(docs(study)))
 
 
