@@ -1,4 +1,4 @@
-"""The study file that someone may have meant by a name that is no file: `mystudy`, `opem`, `studies/opem.yaml`.
+"""The studies' files, and the one that someone may have meant: `mystudy`, `opem`, `studies/opem.yaml`.
 
 python -m tools.near_study NAME prints what to type. Any Python from 3.8 on runs it.
 """
@@ -6,7 +6,27 @@ python -m tools.near_study NAME prints what to type. Any Python from 3.8 on runs
 import difflib
 import glob
 import os
+import re
 import sys
+
+
+def study_files(root="."):
+    """Return the paths of the studies' files, relative to the workflow's folder; a file over another is no study.
+
+    Args:
+        root: folder of the workflow.
+    """
+    found = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(str(root)), "studies", "**", "*.yaml"), recursive=True)):
+        with open(path, encoding="utf-8") as handle:
+            if re.search("^study:", handle.read(), re.MULTILINE):
+                found.append(os.path.relpath(path, root))
+    return found
+
+
+def name_of(path):
+    """Return the name by which a study's file is known: that of the file, without its ending."""
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def near_study(name, root="."):
@@ -16,10 +36,9 @@ def near_study(name, root="."):
         name: what was given for STUDY.
         root: folder of the workflow.
     """
-    files = {os.path.splitext(os.path.basename(path))[0]: path for path in glob.glob(f"{root}/studies/*.yaml")}
-    stem = os.path.splitext(os.path.basename(name))[0]
-    near = difflib.get_close_matches(stem, sorted(files), n=1, cutoff=0.6)
-    return os.path.relpath(files[near[0]], root) if stem and near else None
+    files = {name_of(path): path for path in study_files(root)}
+    near = difflib.get_close_matches(name_of(name), sorted(files), n=1, cutoff=0.6)
+    return files[near[0]] if near else None
 
 
 def remedy(name, root="."):

@@ -202,12 +202,12 @@ class Expected:
         return 0.5 + 0.5 * passes * (1 - OF_WEIGHTS + OF_WEIGHTS * weights / WEIGHTS)
 
     def _kinds(self, number):
-        """Return what a job shares its speed with, from the widest to the narrowest."""
+        """Return what a job shares its speed with, from the widest to the narrowest; each counts its finished work."""
         job = self.jobs[number]
         rule, arm = job.rule.name, dict(job.wildcards_dict).get("arm")
         # The times of trainings rest on guessed sizes: what they take says nothing of jobs that have none.
         sized = arm is not None or rule == "pretrain"
-        return [("sized", sized)] * sized + [("rule", rule)] + [("arm", rule, arm)] * sized
+        return [("sized", sized), ("rule", rule)] + [("arm", rule, arm)] * sized
 
     def _observed(self, running):
         """Return {kind: (seconds taken, seconds planned)} of finished work, and of running jobs as far as they are."""
@@ -221,15 +221,11 @@ class Expected:
                 seconds = share * (began + (1 - at) * pace)
             elif seconds <= self._seconds[number]:
                 continue
-            for kind in self._all(number):
+            for kind in self._kinds(number):
                 sums = found.setdefault(kind, [0.0, 0.0])
                 sums[0] += seconds
                 sums[1] += self._seconds[number] * (share if known > 0 else 1)
         return found
-
-    def _all(self, number):
-        kinds = self._kinds(number)
-        return kinds if ("sized", True) in kinds else [("sized", False), *kinds]
 
     def seconds(self, number, observed):
         """Return a job's seconds: the planned ones at the speed that jobs of its kind, or all, have shown here.
@@ -238,7 +234,8 @@ class Expected:
         kind is narrower), until it has work of its own.
         """
         planned, ratio = self._seconds[number], 1.0
-        for level, kind in enumerate([("sized", False), *self._kinds(number)]):
+        # Trainings are drawn to the speed of all other jobs first.
+        for level, kind in enumerate(dict.fromkeys([("sized", False), *self._kinds(number)])):
             took, by_plan = observed.get(kind, (0.0, 0.0))
             prior = PRIOR if level == 0 else NARROW * planned
             ratio = (took + prior * ratio) / (by_plan + prior)
@@ -254,7 +251,7 @@ class Expected:
         """Note a finished job and the seconds that it took (None: not known)."""
         if number in self.jobs and number not in self._done:
             if seconds:
-                for kind in self._all(number):
+                for kind in self._kinds(number):
                     self._took[kind][0] += seconds
                     self._took[kind][1] += self._seconds[number]
                 self._spent[self._stage[number]] = self._spent.get(self._stage[number], 0) + seconds

@@ -151,7 +151,7 @@ def test_what_the_readme_says_of_other_studies_is_their_answers():
     tuned = {row["arm"]: percent(row["mean"], 1) for row in read_tsv(docs("trec") + "/test_accuracy.tsv")}
     simple = max(read_tsv(docs("trec") + "/baselines.tsv"), key=lambda row: float(row["valid_accuracy"]))
     means = [tuned["whole"], tuned["lora"], tuned["random"], percent(simple["test_accuracy"], 1)]
-    told = "tuned reaches {} % on test, LoRA {}, the same sizes from random weights {}, TF-IDF {}."
+    told = "encoder gives {} % of test questions right, LoRA {}, the same sizes from random weights {}, and TF-IDF {}."
     assert told.format(*means) in said
 
 

@@ -99,13 +99,17 @@ def test_large_tables_are_left_to_the_first_job(tmp_path, capsys, monkeypatch):
         ("mystudy", "studies/mystudy.yaml"),
         ("opem", "studies/open.yaml"),
         ("studies/opem.yaml", "studies/open.yaml"),
+        ("sst2", "studies/english/sst2.yaml"),
+        ("quick", None),
         ("nothing-like-it", None),
         ("", None),
     ],
 )
 def test_a_near_name_of_a_study_is_suggested(tmp_path, name, found):
-    (tmp_path / "studies").mkdir()
-    for one in ("open", "mystudy", "stars"):
-        (tmp_path / "studies" / f"{one}.yaml").touch()
+    (tmp_path / "studies" / "english").mkdir(parents=True)
+    for one in ("open", "mystudy", "stars", "english/sst2"):
+        (tmp_path / "studies" / f"{one}.yaml").write_text(f"study: {one}\n")
+    # This file goes over another, and is no study.
+    (tmp_path / "studies" / "english" / "quick.yaml").write_text("data: {n_train: 600}\n")
     assert near_study(name, tmp_path) == found
     assert (f"did you mean STUDY={found}?" == remedy(name, tmp_path)) == bool(found)

@@ -13,9 +13,10 @@ def test_a_study_is_found_in_studies_and_in_its_folders():
 def test_no_file_and_two_files_of_a_name_are_refused(tmp_path):
     for folder in ("", "english"):
         (tmp_path / "studies" / folder).mkdir(exist_ok=True, parents=True)
-        (tmp_path / "studies" / folder / "twice.yaml").touch()
+        (tmp_path / "studies" / folder / "twice.yaml").write_text("study: twice\n")
+    (tmp_path / "studies" / "english" / "quick.yaml").write_text("data:\n  n_train: 600\n")
     with pytest.raises(StudyError, match=r"studies/english/twice.yaml and studies/twice.yaml both have the name"):
         file_of("twice", tmp_path)
-    for name in ("none", "english/twice", "*", "twice.yaml"):
+    for name in ("none", "english/twice", "*", "twice.yaml", "quick"):
         with pytest.raises(StudyError, match="has no file of the name"):
             file_of(name, tmp_path)
