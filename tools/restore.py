@@ -17,6 +17,7 @@ import sys
 from common.errors import StudyError
 from common.files import read_json, sha256
 from finetuning.seals import sealed_files, write_seal
+from study.addresses import retrievals, source_addresses
 from study.configuration import load_study
 from study.guests import guests
 from study.products import page_rules
@@ -51,6 +52,16 @@ BUILT = ("report.html", "report_numbers.tsv", CRATE)
 def restored_rules():
     """Return the rules that make the page from records, without the audit: its corpora are not published."""
     return [name for name in page_rules() if name != "audit_data"]
+
+
+def retrieving_rules(config, pins):
+    """Return the rules that download a study's texts; none where they are in the project or on this machine.
+
+    Args:
+        config, pins: what `load_study` returns.
+    """
+    texts = set(source_addresses(config["data"]))
+    return [f"retrieve_{name}" for name, entry in retrievals(config, pins).items() if texts.intersection(entry["urls"])]
 
 
 def copy_records(source, target):
@@ -118,17 +129,11 @@ def main(arguments):
     parser.add_argument("--cores", default="1")
     chosen = parser.parse_args(arguments)
     file = file_of(chosen.study)
-    config, _ = load_study(ROOT, file, **({"mirror": chosen.mirror} if chosen.mirror else {}))
+    config, pins = load_study(ROOT, file, **({"mirror": chosen.mirror} if chosen.mirror else {}))
     results = os.path.join("results", config["study"])
     published = os.path.join("published", chosen.study)
     copy_records(os.path.join(ROOT, published), results)
-    source = config["data"]["source"]
-    rules = [
-        *restored_rules(),
-        *EXTRA,
-        *(REFIT if chosen.refit else ()),
-        *([] if source in ("embedded", "table") else [f"retrieve_{source}"]),
-    ]
+    rules = [*restored_rules(), *EXTRA, *(REFIT if chosen.refit else ()), *retrieving_rules(config, pins)]
     # `all` is not used because it also requires the audit's other files.
     targets = [os.path.join(results, name) for name in ("report_numbers.tsv", "settings.json")]
     command = ["snakemake", *targets, "--cores", chosen.cores, "--rerun-triggers", "mtime", "--configfile", file]

@@ -1,5 +1,6 @@
 """Published studies packed: nothing lost, the same bytes again, nothing from elsewhere; and a rebuild compared."""
 
+import os
 import shutil
 import tarfile
 
@@ -7,6 +8,8 @@ import pytest
 
 from common.errors import StudyError
 from common.files import sha256, write_json, write_text, write_tsv
+from study.configuration import load_study
+from support.studies import ROOT
 from tools import compare, packs, restore
 from tools.checked import check_results
 
@@ -146,3 +149,15 @@ def test_records_are_restored_from_the_archive_and_the_register_of_questions_is_
     assert "finetuning/a/seed2/run.json" in restored and "errors.tsv" not in restored
     # A rebuild that asked the questions anew would date them today.
     assert "questions.json" in restore.KEPT
+
+
+@pytest.mark.parametrize(
+    ("path", "rules"),
+    [
+        ("config.yaml", []),
+        ("studies/open.yaml", ["retrieve_cls_books_pieces"]),
+        ("studies/english/trec.yaml", ["retrieve_table"]),
+    ],
+)
+def test_the_texts_of_a_published_study_are_downloaded_whatever_their_source(path, rules):
+    assert restore.retrieving_rules(*load_study(ROOT, os.path.join(ROOT, path))) == rules
