@@ -295,6 +295,14 @@ def studies_on(page):
     return re.findall(r"<!-- ([\w.-]+)-study -->", page)
 
 
+def published_on(page, published):
+    """Return the folders of the studies that a page has the marks of, as far as they are published.
+
+    A study's place on the page is made before its folder is.
+    """
+    return [folder for name in studies_on(page) if os.path.isdir(folder := os.path.join(published, name))]
+
+
 def with_block(page, text, start, end):
     """Return a page's text with the part between two marks replaced.
 
@@ -380,9 +388,7 @@ def main(results, config, folder, pages):
     whole = with_block(whole, block(unpacked, link[0]), *between)
     write_text(pages[0], whole)
     if CONCLUSIONS[0] in whole:
-        # A study whose place on the page is ready may not be published yet.
-        there = [os.path.join(os.path.dirname(folder), name) for name in studies_on(whole)]
-        there = [place for place in there if os.path.isdir(place)]
+        there = published_on(whole, os.path.dirname(folder))
         write_text(pages[0], with_block(whole, conclusions(there), *CONCLUSIONS))
     if brief[0] in short:
         write_text(pages[1], with_block(short, summary(unpacked, link[1]), *brief))

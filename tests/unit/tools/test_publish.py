@@ -82,9 +82,14 @@ def test_a_study_led_by_another_measure_is_refused(tmp_path):
     assert not (tmp_path / "published").exists()
 
 
-def test_every_name_of_a_study_is_found_on_the_page():
+def test_every_name_of_a_study_is_found_on_the_page(tmp_path):
     names = ["open", "open-published", "stars2", "My_study.v1"]
-    assert publish.studies_on("\n".join("\n".join(publish.marks(name)) for name in names)) == names
+    page = "\n".join("\n".join(publish.marks(name)) for name in names)
+    assert publish.studies_on(page) == names
+    # Two of them have their place on the page, and no folder yet.
+    for name in names[1:3]:
+        (tmp_path / name).mkdir()
+    assert publish.published_on(page, str(tmp_path)) == [str(tmp_path / name) for name in names[1:3]]
 
 
 BEST = {"pretrained": "3e-05", "random": "0.0003"}
