@@ -349,6 +349,11 @@ class Expected:
         return now
 
 
+def share_of_time(elapsed, left):
+    """Return how far a run is, 0 to 1: a third of the bar is a third of the time."""
+    return elapsed / max(0.1, elapsed + left)
+
+
 def number_of(resource, otherwise):
     """Return a resource of Snakemake's as a number; `otherwise` for none, or one that is known when its job starts."""
     value = resource if isinstance(resource, int) else getattr(resource, "raw", None)

@@ -20,7 +20,7 @@ import time
 
 from study.closing import closing
 from study.configuration import in_file
-from study.expected_times import Expected, in_words
+from study.expected_times import Expected, in_words, share_of_time
 from study.training_progress import standing, tail
 
 # Snakemake's name of its handler for the terminal, and of the one for its log.
@@ -253,8 +253,7 @@ class Terminal(logging.Handler):
         at = {job: (now - since, *standing(self.expected.jobs.get(job))) for job, since in self.running.items()}
         fractions = {job: (seconds, fraction) for job, (seconds, _, fraction) in at.items()}
         left = self._left(now, fractions)
-        # A third of the bar is a third of the time.
-        done = (now - self.began) / max(0.1, now - self.began + left)
+        done = share_of_time(now - self.began, left)
         words = next((text for _, text, _ in at.values() if text), "")
         words = words or next((self.expected.name(job) for job in self.running), "")
         if self.screen.live:

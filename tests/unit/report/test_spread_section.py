@@ -37,13 +37,15 @@ def points(row, column):
 
 
 def test_the_sentences_say_what_the_table_has(arm):
-    _, files, _, words = arm
+    _, files, html, words = arm
     rows = {row["varied"]: row for row in read_tsv(files["spread_sources"])}
     whole, split = rows["all"], rows["split"]
     for row in (whole, split, rows["texts"]):
         assert (
             f"{points(row, 'spread_sd')} ({points(row, 'spread_sd_low')} to {points(row, 'spread_sd_high')})" in words
         )
+    drawn = f"all of these {points(whole, 'spread_sd')}, test reviews {points(rows['texts'], 'spread_sd')}"
+    assert drawn in re.search('alt="(Bars of [^"]*)"', html)[1]
     share = float(split["variance_share"])
     said = "as much as all of them together" if share >= 1 else f"{100 * share:.0f} % of the variance with all of them"
     assert f"Split alone: {points(split, 'spread_sd')}" in words and said in words

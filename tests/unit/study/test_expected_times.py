@@ -10,7 +10,7 @@ import yaml
 
 from common.files import read_tsv
 from study import expected_times
-from study.expected_times import Expected, in_words, weights_of
+from study.expected_times import Expected, in_words, share_of_time, weights_of
 from study.training_progress import standing
 from support.studies import ROOT
 from training.loss_curves import progress_line
@@ -87,6 +87,21 @@ def test_the_speed_of_this_machine_corrects_what_is_left(monkeypatch):
     # A job without a word of its progress, and one that takes longer than expected: 0.15 of its time so far.
     assert run.left({0: (35, None)}) == pytest.approx(short + long - 35)
     assert run.left({2: (200, None)}) > 0.15 * 200
+
+
+def test_a_training_of_a_misjudged_size_says_nothing_of_the_jobs_without_one(monkeypatch):
+    monkeypatch.setattr(expected_times, "SECONDS", {"finetune": 90, "plot": 5})
+    jobs = [job("finetune", arm="a", seed="1"), job("finetune", arm="a", seed="2"), job("plot")]
+    run = expected(jobs)
+    run.finish(0, 900)
+    # The other training of the arm is expected to be as slow. The plot is as long as before.
+    assert run.seconds(2, run._observed({})) == pytest.approx(5)
+    assert run.seconds(1, run._observed({})) > 600
+
+
+def test_the_bar_is_the_share_of_the_time():
+    assert share_of_time(100, 200) == pytest.approx(1 / 3)
+    assert (share_of_time(0, 50), share_of_time(50, 0), share_of_time(0, 0)) == (0, 1, 0)
 
 
 def test_a_training_goes_on_at_its_own_pace(monkeypatch):
