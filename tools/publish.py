@@ -22,7 +22,6 @@ from common.files import atomic_path, read_json, read_lines, read_tsv, write_tex
 from study.baselines import linear_arms, model_label
 from study.configuration import load_study
 from study.guests import gathered, guests
-from study.seed_plans import TABLE, trained_seeds
 from tools import compare, packs
 from tools.checked import check_measure, check_results
 from tools.published_answers import answers, in_short
@@ -30,6 +29,7 @@ from tools.published_conclusions import PUBLISHED, conclusions
 from tools.published_curves import by_amount
 from tools.published_pretraining import pretrained
 from tools.published_recipes import by_recipe, chosen, spread
+from tools.published_runs import made, planned
 from tools.study_files import file_of
 
 # The pages and the comparison use these; the report links to the rest.
@@ -70,82 +70,6 @@ def crate_files(folder):
     """Return the files that a study's crate names, as paths relative to its folder."""
     graph = read_json(os.path.join(folder, "ro-crate-metadata.json"))["@graph"]
     return [unquote(entity["@id"]) for entity in graph if entity["@type"] == "File"]
-
-
-def planned(config, results):
-    """Return the folders of all runs that a study's settings and looks ask for, relative to its results."""
-    seeds = trained_seeds(config, lambda look: os.path.join(results, TABLE.format(look=look)))
-    found = [os.path.join("finetuning", arm, f"seed{seed}") for arm, some in seeds.items() for seed in some]
-    return found + gathered("planned", config)
-
-
-def finished(folder):
-    """Return the folders of all runs that a study's tables hold, relative to its results, by today's names.
-
-    Args:
-        folder: results folder, or the published copy.
-    """
-    runs = read_tsv(os.path.join(folder, "runs.tsv"))
-    found = [os.path.join("finetuning", row["arm"], f"seed{row['seed']}") for row in runs]
-    return found + gathered("finished", folder)
-
-
-def made(results, config, compared):
-    """Return what made the study's runs, as Markdown: command, machine, time, versions, from the runs' own records.
-
-    Args:
-        results: the study's results folder.
-        config: its settings.
-        compared: whether there is a page against the published numbers.
-
-    Raises:
-        StudyError: a run that the settings ask for is not there, or does not say what machine it was trained on.
-    """
-    runs = planned(config, results)
-    lacking = set(runs) - set(finished(results))
-    if lacking:
-        raise StudyError(f"{results} lacks {len(lacking)} of {len(runs)} runs, {min(lacking)} first: finish the study")
-    records = {run: read_json(os.path.join(results, run, "run.json")) for run in runs}
-    for run, record in records.items():
-        if "machine" not in record:
-            raise StudyError(f"{results}/{run}/run.json does not say what machine made it: train the run again")
-    records = records.values()
-
-    def every(values):
-        return "; ".join(sorted({str(value) for value in values}))
-
-    def machine(record):
-        found = record["machine"]
-        return f"{found['cores']} cores of {found['cpu']}, {found['gpu'] or 'no GPU'}"
-
-    name, checkpoint = config["study"], config["checkpoint"]
-    first = f" once `{checkpoint['folder']}` is there" if checkpoint["source"] == "folder" else ""
-    hours = sum(record.get("train_seconds", record.get("seconds")) or 0 for record in records) / 3600
-    versions = every(" ".join([package, version]) for r in records for package, version in r["versions"].items())
-    return "\n".join(
-        [
-            f"# The {name} study as published",
-            "",
-            f"`make study STUDY={file_of(name)} [MIRROR=FOLDER]` runs this study{first}; "
-            f"`python -m tools.publish {name}` packed it here.",
-            "",
-            f"- [records.tar.xz](records.tar.xz) has every record and table; `python -m tools.packs published/{name} "
-            f"FOLDER` unpacks it. To compare your predictions: `diff -r results/{name}/predictions "
-            "FOLDER/predictions`; no output means identical predictions.",
-            f"- `python -m tools.restore {name} [--mirror FOLDER]` makes every table, figure and page again from the "
-            "records, without training, and compares them with [SHA256SUMS](SHA256SUMS). The pages' links to tables "
-            f"and figures that are not here work in `results/{name}` afterwards.",
-            f"- Runs: {len(records)}, trained for {hours:.2f} hours in all, on {every(map(machine, records))}.",
-            f"- First started {min(r['started'] for r in records)}, last ended {max(r['ended'] for r in records)}.",
-            f"- Commit: {every(record['commit'] for record in records)}.",
-            f"- Precision {every(r['precision'] for r in records)}, threads {every(r['threads'] for r in records)}.",
-            f"- Versions: {versions}.",
-            "- [The report](report.html), [against the published numbers](comparison.html)."
-            if compared
-            else "- [The report](report.html).",
-            "",
-        ]
-    )
 
 
 def recipes_of(folder):
@@ -334,12 +258,13 @@ def check_texts(results):
         )
 
 
-def main(results, config, folder, pages):
+def main(results, config, file, folder, pages):
     """Publish a study.
 
     Args:
         results: its results folder.
         config: its settings.
+        file: the study's file, as a command names it.
         folder: folder to write.
         pages: paths of two Markdown pages above that folder: the one of whole results, and README.md, whose short
             part is written where it has the marks.
@@ -381,7 +306,7 @@ def main(results, config, folder, pages):
         compared = compare.have_common_arms(compare.Side(temporary), compare.Side(PUBLISHED))
         if compared:
             compare.main(temporary, PUBLISHED, os.path.join(temporary, "comparison.html"))
-        write_text(os.path.join(temporary, "README.md"), made(results, config, compared))
+        write_text(os.path.join(temporary, "README.md"), made(results, config, file, compared))
         packs.pack(temporary)
     link = [os.path.relpath(folder, os.path.dirname(page)) for page in pages]
     unpacked = packs.opened(folder)
@@ -397,8 +322,10 @@ def main(results, config, folder, pages):
 if __name__ == "__main__":
     try:
         name = sys.argv[1]
-        settings, _ = load_study(ROOT, os.path.join(ROOT, file_of(name)))
+        study_file = file_of(name)
+        settings, _ = load_study(ROOT, os.path.join(ROOT, study_file))
         target = os.path.join(ROOT, "published", name)
-        main(os.path.join(ROOT, "results", name), settings, target, [os.path.join(ROOT, page) for page in PAGES])
+        pages = [os.path.join(ROOT, page) for page in PAGES]
+        main(os.path.join(ROOT, "results", name), settings, study_file, target, pages)
     except (IndexError, StudyError) as error:
         sys.exit(f"tools.publish: {error if isinstance(error, StudyError) else 'name the study'}")

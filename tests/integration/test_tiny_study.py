@@ -281,18 +281,18 @@ def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tm
     with pytest.raises(StudyError, match="needs the marks"):
         page.write_text("no marks", encoding="utf-8")
         readme.write_text("no marks", encoding="utf-8")
-        publish_study.main(str(results), config, str(folder), pages)
+        publish_study.main(str(results), config, "study.yaml", str(folder), pages)
     page.write_text(f"before {start} old {end} after", encoding="utf-8")
     more = {**config, "finetuning": {**config["finetuning"], "seeds": [1, 97]}}
     with pytest.raises(StudyError, match=r"lacks 3 of \d runs, finetuning/fairseq-pretrained/seed97"):
-        publish_study.main(str(results), more, str(folder), pages)
+        publish_study.main(str(results), more, "study.yaml", str(folder), pages)
     assert not folder.exists()
-    publish_study.main(str(results), config, str(folder), pages)
+    publish_study.main(str(results), config, "study.yaml", str(folder), pages)
     assert readme.read_text(encoding="utf-8") == "no marks"
     # README.md shows a study in short where it has the marks.
     start, end = publish_study.marks(config["study"], "summary")
     readme.write_text(f"{start} old {end}", encoding="utf-8")
-    publish_study.main(str(results), config, str(folder), pages)
+    publish_study.main(str(results), config, "study.yaml", str(folder), pages)
     unpacked, sums = Path(packs.opened(str(folder))), packs.listed(folder)
     assert publish_study.summary(str(unpacked), "docs") in readme.read_text(encoding="utf-8")
     records = [f"finetuning/fairseq-random/seed1/{name}" for name in publish_study.RECORDS]
@@ -306,6 +306,7 @@ def test_a_finished_study_is_published_with_what_made_it(tiny_study, results, tm
     assert "published" in (folder / "comparison.html").read_text(encoding="utf-8")
     made = (folder / "README.md").read_text(encoding="utf-8")
     run = json_of(results / "finetuning" / "fairseq-random" / "seed1" / "run.json")
+    assert "`make study STUDY=study.yaml [MIRROR=FOLDER]`" in made
     assert f"Runs: {len(ARMS)}" in made and run["machine"]["cpu"] in made and run["commit"] in made
     assert all(f"{package} {version}" in made for package, version in run["versions"].items())
 

@@ -22,15 +22,14 @@ from tools.publish import (
     CONCLUSIONS,
     FILES,
     block,
-    finished,
     links,
     marks,
-    planned,
     studies_on,
     summary,
     with_block,
 )
 from tools.published_conclusions import conclusions, is_asked
+from tools.published_runs import finished, planned
 from tools.study_files import file_of
 from tools.suite_settings import read_suite
 

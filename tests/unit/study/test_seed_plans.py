@@ -8,7 +8,7 @@ from common.errors import StudyError
 from common.files import write_tsv
 from study import questions, seed_plans
 from support.settings import changed, message
-from tools import publish
+from tools import published_runs
 
 A, B, C = "fairseq-pretrained", "fairseq-random", "huggingface-pretrained"
 FIRST = {"ask": "First?", "compare": [A, B]}
@@ -210,5 +210,5 @@ def test_a_study_that_stopped_early_is_published_with_the_runs_that_it_needed(tm
     table(tmp_path / "looks", 1, first="open", second="equal")
     table(tmp_path / "looks", 2, first="equal")
     settings = config() | {"qa": {"enabled": False}}
-    runs = [run for run in publish.planned(settings, str(tmp_path)) if run.startswith("finetuning/")]
+    runs = [run for run in published_runs.planned(settings, str(tmp_path)) if run.startswith("finetuning/")]
     assert len(runs) == 3 + 3 + 2 and f"finetuning/{A}/seed3" in runs and f"finetuning/{C}/seed3" not in runs

@@ -71,14 +71,14 @@ def test_a_page_that_lacks_a_mark_is_refused_before_anything_is_written(tmp_path
         write_text(pages[0], f"{start}\n{end}\n" + (page if told == "conclusions" else ""))
         write_text(pages[1], page if told != "conclusions" else "")
         with pytest.raises(StudyError, match=f"the page needs the marks <!-- {told} -->"):
-            publish.main(str(tmp_path / "results"), config, str(tmp_path / "published" / "own"), pages)
+            publish.main(str(tmp_path / "results"), config, "own.yaml", str(tmp_path / "published" / "own"), pages)
         assert not (tmp_path / "published").exists()
 
 
 def test_a_study_led_by_another_measure_is_refused(tmp_path):
     config = {"study": "own", "measure": "macro_f1"}
     with pytest.raises(StudyError, match="the published pages are tables of accuracy, and own is led by macro_f1"):
-        publish.main(str(tmp_path), config, str(tmp_path / "published"), [])
+        publish.main(str(tmp_path), config, "own.yaml", str(tmp_path / "published"), [])
     assert not (tmp_path / "published").exists()
 
 
